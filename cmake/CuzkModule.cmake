@@ -1,0 +1,66 @@
+# cuzk_module(NAME [SOURCES …] [DEPS module…] [LIBS third-party…])
+#
+# One directory under src/ is one module: an object library `cuzk_NAME` whose only include root
+# holds that directory, so that `#include "other/x.h"` compiles only when `other` is among DEPS
+# (or theirs). The modules' objects make libcuzk; see src/CMakeLists.txt. A directory with
+# slashes (backend/cpu) becomes cuzk_backend_cpu.
+#
+# cuzk_test(NAME SOURCES … DEPS module… [LABELS …]) makes a cmocka test program and its ctest.
+
+function(cuzk_module name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  string(REPLACE "/" "_" id ${name})
+  set(root ${CMAKE_BINARY_DIR}/inc/${id})
+  get_filename_component(parent ${root}/${name} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  if(NOT EXISTS ${root}/${name})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
+  endif()
+  set(target cuzk_${id})
+  if(A_SOURCES)
+    add_library(${target} OBJECT ${A_SOURCES})
+    set(scope PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY CUZK_OBJECT_MODULES ${target})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} ${root})
+  foreach(dep ${A_DEPS})
+    string(REPLACE "/" "_" dep_id ${dep})
+    target_link_libraries(${target} ${scope} cuzk_${dep_id})
+  endforeach()
+  if(A_LIBS)
+    target_link_libraries(${target} ${scope} ${A_LIBS})
+    set_property(GLOBAL APPEND PROPERTY CUZK_THIRD_PARTY ${A_LIBS})
+  endif()
+  if(CUZK_HAVE_ASM AND NOT CUZK_PORTABLE)
+    target_compile_definitions(${target} ${scope} CUZK_FIELD_ASM=1)
+  endif()
+endfunction()
+
+# Object files do not travel through more than one level of OBJECT libraries, so tests link the
+# whole internal archive; the include roots still come only from DEPS.
+function(cuzk_test name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS;LABELS;DEFS" ${ARGN})
+  foreach(dep ${A_DEPS})
+    string(REPLACE "/" "_" dep_id ${dep})
+    if(NOT TARGET cuzk_${dep_id})
+      return() # its module is not part of this build (CUZK_MODULES)
+    endif()
+  endforeach()
+  add_executable(${name} ${A_SOURCES})
+  foreach(dep ${A_DEPS})
+    string(REPLACE "/" "_" dep_id ${dep})
+    target_include_directories(${name} PRIVATE
+      $<TARGET_PROPERTY:cuzk_${dep_id},INTERFACE_INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${name} PRIVATE
+      $<TARGET_PROPERTY:cuzk_${dep_id},INTERFACE_COMPILE_DEFINITIONS>)
+  endforeach()
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    CUZK_TEST_VECTORS="${CMAKE_SOURCE_DIR}/tests/vectors" ${A_DEFS})
+  target_link_libraries(${name} PRIVATE cuzk_internal cmocka ${A_LIBS})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT 600 SKIP_RETURN_CODE 77)
+endfunction()

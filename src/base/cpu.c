@@ -1,0 +1,40 @@
+#include "base/cpu.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+unsigned cuzk_cpu_count(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    int n = CPU_COUNT(&set);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+bool cuzk_cpu_has_avx512_ifma(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512ifma");
+#else
+    return false;
+#endif
+}
+
+void cuzk_cpu_name(char *out, size_t n) {
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    bool found = false;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(out, n, "%s", colon + 2);
+        found = true;
+    }
+    if (f) fclose(f);
+    struct utsname u;
+    if (!found) snprintf(out, n, "%s", uname(&u) == 0 ? u.machine : "unknown");
+}

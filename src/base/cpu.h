@@ -1,0 +1,25 @@
+/* What this processor can do, asked once. Thread-safe. */
+#ifndef CUZK_BASE_CPU_H
+#define CUZK_BASE_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Which arithmetic a CPU operation uses. Results never differ. */
+typedef enum cuzk_cpu_impl {
+    CUZK_CPU_AUTO = 0, /* the fastest this processor runs */
+    CUZK_CPU_PORTABLE, /* C only */
+    CUZK_CPU_ASM,      /* scalar assembly; falls back to portable where there is none */
+} cuzk_cpu_impl;
+
+/* Cores this process may run on (affinity mask), at least 1. */
+unsigned cuzk_cpu_count(void);
+
+/* True when AVX-512 F, DQ, VL, BW and IFMA are usable (processor and operating system). */
+bool cuzk_cpu_has_avx512_ifma(void);
+
+/* "Intel(R) Xeon(R) …", or the architecture's name when the system does not say. Writes at most
+ * n bytes with the NUL. */
+void cuzk_cpu_name(char *out, size_t n);
+
+#endif

@@ -1,0 +1,68 @@
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_BYTES = 2 << 20 };
+
+cuzk_status cuzk_alloc(void **out, size_t n, size_t size) {
+    *out = calloc(n ? n : 1, size ? size : 1);
+    return *out ? CUZK_OK : CUZK_STATUS_NO_MEMORY;
+}
+
+cuzk_status cuzk_realloc(void **p, size_t n, size_t size) {
+    size_t bytes;
+    if (!cuzk_mul_size(n, size, &bytes)) return CUZK_STATUS_NO_MEMORY;
+    void *q = realloc(*p, bytes ? bytes : 1);
+    if (!q) return CUZK_STATUS_NO_MEMORY;
+    *p = q;
+    return CUZK_OK;
+}
+
+void cuzk_free(void *p) { free(p); }
+
+cuzk_status cuzk_strdup(char **out, const char *s) {
+    *out = NULL;
+    if (!s) return CUZK_OK;
+    *out = strdup(s);
+    return *out ? CUZK_OK : CUZK_STATUS_NO_MEMORY;
+}
+
+/* Small requests fall back to ordinary pages: rounding 4 KiB up to 2 MiB would only waste. The
+ * mapping is over-allocated by one huge page so that the returned address can be aligned; the
+ * slack at both ends is unmapped again, which keeps cuzk_big_free a single call. */
+cuzk_status cuzk_big_alloc(void **out, size_t bytes) {
+    *out = NULL;
+    if (bytes == 0) bytes = 1;
+    size_t want;
+    if (!cuzk_add_size(bytes, HUGE_BYTES, &want)) return CUZK_STATUS_NO_MEMORY;
+    int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    if (bytes < HUGE_BYTES) {
+        void *p = mmap(NULL, bytes, prot, flags, -1, 0);
+        if (p == MAP_FAILED) return CUZK_STATUS_NO_MEMORY;
+        *out = p;
+        return CUZK_OK;
+    }
+    char *base = mmap(NULL, want, prot, flags, -1, 0);
+    if (base == MAP_FAILED) return CUZK_STATUS_NO_MEMORY;
+    size_t page = 4096;
+    size_t len = (bytes + page - 1) & ~(page - 1);
+    size_t head = (size_t)(-(uintptr_t)base & (HUGE_BYTES - 1));
+    if (head) munmap(base, head);
+    size_t end = (want + page - 1) & ~(page - 1);
+    if (end > head + len) munmap(base + head + len, end - head - len);
+    madvise(base + head, len, MADV_HUGEPAGE);
+    *out = base + head;
+    return CUZK_OK;
+}
+
+void cuzk_big_free(void *p, size_t bytes) {
+    if (!p) return;
+    munmap(p, bytes ? bytes : 1);
+}
+
+void cuzk_wipe(void *p, size_t n) {
+    if (n) explicit_bzero(p, n);
+}

@@ -1,0 +1,157 @@
+/* DESIGN. One mutex, one list of running loops. A loop lives on its caller's stack: it holds the
+ * next index (atomic) and the number of helpers inside it (under the mutex). A worker takes the
+ * oldest loop that still has indices, counts itself in, works until the indices run out, counts
+ * itself out. The caller works too, then unlinks the loop and waits until no helper is inside.
+ * An index is a chunk of work, so contention on the counter does not matter.
+ */
+#include "base/thread.h"
+
+#include "base/cpu.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct loop {
+    void (*fn)(void *ctx, size_t i);
+    void *ctx;
+    size_t n;
+    atomic_size_t next;
+    unsigned helpers; /* under the pool's mutex */
+    struct loop *later;
+} loop;
+
+struct cuzk_pool {
+    pthread_mutex_t mu;
+    pthread_cond_t work; /* a loop was added, or the pool stops */
+    pthread_cond_t done; /* a helper left a loop */
+    loop *oldest;
+    bool stop;
+    unsigned workers;
+    pthread_t thread[];
+};
+
+static void work_on(loop *l) {
+    for (;;) {
+        size_t i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+        if (i >= l->n) return;
+        l->fn(l->ctx, i);
+    }
+}
+
+static loop *find_work(cuzk_pool *pool) {
+    for (loop *l = pool->oldest; l; l = l->later) {
+        if (atomic_load_explicit(&l->next, memory_order_relaxed) < l->n) return l;
+    }
+    return NULL;
+}
+
+static void *worker_main(void *arg) {
+    cuzk_pool *pool = arg;
+    pthread_mutex_lock(&pool->mu);
+    for (;;) {
+        loop *l = find_work(pool);
+        if (l) {
+            l->helpers++;
+            pthread_mutex_unlock(&pool->mu);
+            work_on(l);
+            pthread_mutex_lock(&pool->mu);
+            if (--l->helpers == 0) pthread_cond_broadcast(&pool->done);
+        } else if (pool->stop) {
+            break;
+        } else {
+            pthread_cond_wait(&pool->work, &pool->mu);
+        }
+    }
+    pthread_mutex_unlock(&pool->mu);
+    return NULL;
+}
+
+cuzk_status cuzk_pool_new(cuzk_pool **out, unsigned threads) {
+    *out = NULL;
+    if (threads == 0) threads = cuzk_cpu_count();
+    if (threads > 4096) threads = 4096;
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_pool) + (threads - 1) * sizeof(pthread_t)));
+    cuzk_pool *pool = mem;
+    pthread_mutex_init(&pool->mu, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (pool->workers < threads - 1) {
+        if (pthread_create(&pool->thread[pool->workers], NULL, worker_main, pool) != 0) break;
+        pool->workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (pool->workers < threads - 1) {
+        cuzk_pool_free(pool);
+        return CUZK_STATUS_NO_MEMORY;
+    }
+    *out = pool;
+    return CUZK_OK;
+}
+
+void cuzk_pool_free(cuzk_pool *pool) {
+    if (!pool) return;
+    pthread_mutex_lock(&pool->mu);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mu);
+    for (unsigned i = 0; i < pool->workers; i++) pthread_join(pool->thread[i], NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->mu);
+    cuzk_free(pool);
+}
+
+unsigned cuzk_pool_threads(const cuzk_pool *pool) { return pool ? pool->workers + 1 : 1; }
+
+void cuzk_pool_run(cuzk_pool *pool, size_t n, void (*fn)(void *ctx, size_t i), void *ctx) {
+    if (!pool || pool->workers == 0 || n <= 1) {
+        for (size_t i = 0; i < n; i++) fn(ctx, i);
+        return;
+    }
+    loop l = {.fn = fn, .ctx = ctx, .n = n};
+    atomic_init(&l.next, 0);
+    pthread_mutex_lock(&pool->mu);
+    loop **tail = &pool->oldest;
+    while (*tail) tail = &(*tail)->later;
+    *tail = &l;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mu);
+    work_on(&l);
+    pthread_mutex_lock(&pool->mu);
+    loop **link = &pool->oldest;
+    while (*link != &l) link = &(*link)->later;
+    *link = l.later;
+    while (l.helpers) pthread_cond_wait(&pool->done, &pool->mu);
+    pthread_mutex_unlock(&pool->mu);
+}
+
+typedef struct {
+    void (*fn)(void *ctx, size_t begin, size_t end);
+    void *ctx;
+    size_t n, pieces;
+} ranges;
+
+static void run_range(void *arg, size_t i) {
+    const ranges *r = arg;
+    size_t q = r->n / r->pieces, rest = r->n % r->pieces;
+    size_t begin = i * q + (i < rest ? i : rest);
+    r->fn(r->ctx, begin, begin + q + (i < rest));
+}
+
+void cuzk_pool_run_ranges(cuzk_pool *pool, size_t n, size_t min_len, unsigned per_thread,
+                          void (*fn)(void *ctx, size_t begin, size_t end), void *ctx) {
+    if (n == 0) return;
+    size_t pieces = (size_t)cuzk_pool_threads(pool) * (per_thread ? per_thread : 1);
+    size_t most = min_len ? n / min_len : n;
+    if (pieces > most) pieces = most;
+    if (pieces == 0) pieces = 1;
+    ranges r = {fn, ctx, n, pieces};
+    cuzk_pool_run(pool, pieces, run_range, &r);
+}

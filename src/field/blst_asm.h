@@ -1,0 +1,16 @@
+/* The one place that names blst's internal assembly entry points (third_party/package.json pins
+ * the version). They take the modulus as an argument, so the 256-bit ones serve BN254 as well;
+ * on x86-64 they choose MULX/ADX code at run time. Results are canonical. */
+#ifndef CUZK_FIELD_BLST_ASM_H
+#define CUZK_FIELD_BLST_ASM_H
+
+#include <stdint.h>
+
+void mul_mont_sparse_256(uint64_t r[4], const uint64_t a[4], const uint64_t b[4],
+                         const uint64_t p[4], uint64_t n0);
+void sqr_mont_sparse_256(uint64_t r[4], const uint64_t a[4], const uint64_t p[4], uint64_t n0);
+void mul_mont_384(uint64_t r[6], const uint64_t a[6], const uint64_t b[6], const uint64_t p[6],
+                  uint64_t n0);
+void sqr_mont_384(uint64_t r[6], const uint64_t a[6], const uint64_t p[6], uint64_t n0);
+
+#endif

@@ -1,0 +1,64 @@
+/* A batch of field elements, scalar implementation: include-template.
+ *
+ * MSM and NTT are written against the operations below and never against a field directly, so
+ * that a vector unit can take their place: an implementation with eight lanes and 52-bit limbs
+ * generates the same names, and the algorithms are instantiated once more.
+ *
+ * Parameters: FV (prefix to generate), FV_FE (prefix of a field or of its extension).
+ *
+ * FV_LANES          elements in a batch (here 1)
+ * FV_t              a batch in working form: any operation takes what any other gave
+ * FV_st_t           one element in stored form: what arrays, points and buckets hold
+ * FV_tw_t           one fixed factor prepared for FV_mul_tw (a twiddle, a constant)
+ *
+ * load/store        LANES consecutive stored elements
+ * gather/scatter    LANES stored elements, each at its own address
+ * bcast             the same element in every lane
+ * add sub neg dbl mul sqr
+ * mul_tw            product by a prepared factor, the same in every lane
+ * zero_mask         bit i is set when lane i is 0
+ * inv               every lane inverted; no lane may be 0
+ * from_mont/to_mont stored form from and to the Montgomery form of the files (R = 2^(64 limbs)),
+ *                   any alignment; here both are the same bytes */
+
+#define FV_CAT2(a, b) a##_##b
+#define FV_CAT(a, b) FV_CAT2(a, b)
+#define FV_(name) FV_CAT(FV, name)
+#define FE_(name) FV_CAT(FV_FE, name)
+
+enum { FV_(LANES) = 1 };
+typedef FE_(t) FV_(t);
+typedef FE_(t) FV_(st_t);
+typedef FE_(t) FV_(tw_t);
+
+static inline void FV_(load)(FV_(t) *r, const FV_(st_t) *p) { *r = *p; }
+static inline void FV_(store)(FV_(st_t) *p, const FV_(t) *a) { *p = *a; }
+static inline void FV_(gather)(FV_(t) *r, const FV_(st_t) *const p[FV_(LANES)]) { *r = *p[0]; }
+static inline void FV_(scatter)(FV_(st_t) *const p[FV_(LANES)], const FV_(t) *a) { *p[0] = *a; }
+static inline void FV_(bcast)(FV_(t) *r, const FV_(st_t) *a) { *r = *a; }
+
+static inline void FV_(add)(FV_(t) *r, const FV_(t) *a, const FV_(t) *b) { FE_(add)(r, a, b); }
+static inline void FV_(sub)(FV_(t) *r, const FV_(t) *a, const FV_(t) *b) { FE_(sub)(r, a, b); }
+static inline void FV_(neg)(FV_(t) *r, const FV_(t) *a) { FE_(neg)(r, a); }
+static inline void FV_(dbl)(FV_(t) *r, const FV_(t) *a) { FE_(dbl)(r, a); }
+static inline void FV_(mul)(FV_(t) *r, const FV_(t) *a, const FV_(t) *b) { FE_(mul)(r, a, b); }
+static inline void FV_(sqr)(FV_(t) *r, const FV_(t) *a) { FE_(sqr)(r, a); }
+static inline void FV_(make_tw)(FV_(tw_t) *w, const FE_(t) *mont) { *w = *mont; }
+static inline void FV_(mul_tw)(FV_(t) *r, const FV_(t) *a, const FV_(tw_t) *w) {
+    FE_(mul)(r, a, w);
+}
+static inline unsigned FV_(zero_mask)(const FV_(t) *a) { return FE_(is_zero)(a); }
+static inline void FV_(inv)(FV_(t) *r, const FV_(t) *a) { FE_(inv)(r, a); }
+static inline void FV_(from_mont)(FV_(st_t) *r, const void *mont) {
+    __builtin_memcpy(r, mont, sizeof *r);
+}
+static inline void FV_(to_mont)(void *mont, const FV_(st_t) *a) {
+    __builtin_memcpy(mont, a, sizeof *a);
+}
+
+#undef FV_
+#undef FE_
+#undef FV_CAT
+#undef FV_CAT2
+#undef FV
+#undef FV_FE
