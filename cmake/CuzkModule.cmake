@@ -39,6 +39,18 @@ function(cuzk_module name)
   endif()
 endfunction()
 
+# cuzk_portable_twin(NAME SOURCES…): compiles the module's sources once more with
+# CUZK_FIELD_PORTABLE, so that one binary holds the fast path and the C-only one.
+function(cuzk_portable_twin name)
+  string(REPLACE "/" "_" id ${name})
+  set(target cuzk_${id}_portable)
+  add_library(${target} OBJECT ${ARGN})
+  target_compile_definitions(${target} PRIVATE CUZK_FIELD_PORTABLE=1)
+  target_include_directories(${target} PRIVATE
+    $<TARGET_PROPERTY:cuzk_${id},INTERFACE_INCLUDE_DIRECTORIES>)
+  set_property(GLOBAL APPEND PROPERTY CUZK_OBJECT_MODULES ${target})
+endfunction()
+
 # Object files do not travel through more than one level of OBJECT libraries, so tests link the
 # whole internal archive; the include roots still come only from DEPS.
 function(cuzk_test name)
