@@ -6,6 +6,7 @@ Sources: BN254 (alt_bn128) from EIP-196/197, x = 4965661367192848881; BLS12-381 
 pairing-friendly-curves draft, x = -0xd201000000010000. Generators are those of EIP-197 and of
 the ZCash specification.
 """
+import math
 import pathlib
 import sys
 
@@ -19,7 +20,7 @@ CURVES = {
              11559732032986387107991004021392285783925812861821192530917403151452391805634),
             (8495653923123431417604973247489272438418190587263600148770280649306958101930,
              4082367875863433681332203403145435568316851327593401208105741076214120093531)),
-        xi=(9, 1), twist="D"),
+        xi=(9, 1), twist="D", x=4965661367192848881, trace=lambda x: 6 * x * x + 1),
     "bls12_381": dict(
         p=0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab,
         r=0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001,
@@ -30,7 +31,7 @@ CURVES = {
              0x13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e),
             (0x0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801,
              0x0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be)),
-        xi=(1, 1), twist="M"),
+        xi=(1, 1), twist="M", x=-0xd201000000010000, trace=lambda x: x + 1),
 }
 
 
@@ -45,6 +46,88 @@ def fp2_mul(a, b, p):
 def fp2_inv(a, p):
     n = pow(a[0] * a[0] + a[1] * a[1], -1, p)
     return (a[0] * n % p, -a[1] * n % p)
+
+
+def fp2_pow(a, e, p):
+    r = (1, 0)
+    for bit in bin(e)[2:]:
+        r = fp2_mul(r, r, p)
+        if bit == "1":
+            r = fp2_mul(r, a, p)
+    return r
+
+
+def g1_mul(k, a, p):
+    """k * a on y^2 = x^3 + b over Fp; a is no point of small order."""
+    r = None
+    for bit in bin(k)[2:]:
+        if r:
+            s = 3 * r[0] * r[0] * pow(2 * r[1], -1, p) % p
+            x = (s * s - 2 * r[0]) % p
+            r = (x, (s * (r[0] - x) - r[1]) % p)
+        if bit == "1":
+            if r:
+                s = (a[1] - r[1]) * pow(a[0] - r[0], -1, p) % p
+                x = (s * s - r[0] - a[0]) % p
+                r = (x, (s * (r[0] - x) - r[1]) % p)
+            else:
+                r = a
+    return r
+
+
+def norm_of(f, trace, p):
+    """Norm of f(X) (coefficients, constant first) in Z[X]/(X^2 - trace X + p)."""
+    f = list(f)
+    while len(f) > 2:
+        top = f.pop()
+        f[-1] += top * trace
+        f[-2] -= top * p
+    a, b = f
+    return a * a + a * b * trace + b * b * p
+
+
+def endomorphisms(out, up, c, mont, mont2):
+    """Constants of the subgroup tests and of the pairing, with a proof that the tests are exact:
+    psi satisfies X^2 - tX + p, so f(psi)(P) = 0 implies that norm(f) kills P, and then the order
+    of P divides gcd(norm(f), #E'(Fp2)), which must be r."""
+    p, r, x, xi = c["p"], c["r"], c["x"], c["xi"]
+    t = c["trace"](x)
+    n1 = p + 1 - t
+    assert n1 % r == 0
+    f = math.isqrt((4 * p - t * t) // 3)
+    assert 3 * f * f == 4 * p - t * t
+    # orders of the six twists over Fp2 are p^2 + 1 - u; ours is the one that r divides
+    t2, f2 = t * t - 2 * p, t * f
+    n2 = [p * p + 1 - u for u in ((t2 + 3 * f2) // 2, (t2 - 3 * f2) // 2, (-t2 + 3 * f2) // 2,
+                                  (-t2 - 3 * f2) // 2) if (p * p + 1 - u) % r == 0]
+    assert len(n2) == 1
+    e3, e2 = fp2_pow(xi, (p - 1) // 3, p), fp2_pow(xi, (p - 1) // 2, p)
+    if c["twist"] == "M":
+        e3, e2 = fp2_inv(e3, p), fp2_inv(e2, p)
+    out.append("/* |x|, the curve's parameter */")
+    out.append(f"#define {up}_X 0x{abs(x):016x}u")
+    out.append("/* psi(x, y) = (conj(x) PSI_X, conj(y) PSI_Y): the Frobenius seen on the twist */")
+    out.append(f"#define {up}_PSI_X {mont2(e3)}")
+    out.append(f"#define {up}_PSI_Y {mont2(e2)}")
+    if up == "CUZK_BN254":
+        assert n1 == r
+        assert math.gcd(norm_of([x + 1, x, x, -2 * x], t, p), n2[0]) == r
+        # w^p = w xi^((p-1)/6) with w^6 = xi: powers 1..5 for p, p^2 and p^3
+        for k in (1, 2, 3):
+            g = [fp2_pow(xi, i * (p**k - 1) // 6, p) for i in range(1, 6)]
+            assert k != 2 or all(v[1] == 0 for v in g)
+            out.append(f"/* xi^(i (p^{k}-1)/6), i = 1..5{', in Fp' if k == 2 else ''} */")
+            out.append(f"#define {up}_FROB{k} {{" + ", ".join(
+                "{" + mont(v[0]) + "}" if k == 2 else mont2(v) for v in g) + "}")
+    else:
+        # phi(x, y) = (beta x, y) has phi^2 + phi + 1 = 0, so norm(phi + x^2) = x^4 - x^2 + 1
+        assert math.gcd(x**4 - x * x + 1, n1) == r and n1 // r % r
+        assert math.gcd(norm_of([-x, 1], t, p), n2[0]) == r
+        want = g1_mul(x * x, c["g1"], p)
+        beta = want[0] * pow(c["g1"][0], -1, p) % p
+        assert pow(beta, 3, p) == 1 and want[1] == p - c["g1"][1]
+        out.append("/* (x, y) -> (BETA x, y) multiplies the points of order r by -x^2 */")
+        out.append(f"#define {up}_G1_BETA {mont(beta)}")
 
 
 def field_consts(out, prefix, m, n):
@@ -93,6 +176,7 @@ def header(name, c):
     out.append(f"#define {up}_G2_B {mont2(b2)}")
     out.append(f"#define {up}_G1_GEN {{{{{mont(x)}}}, {{{mont(y)}}}}}")
     out.append(f"#define {up}_G2_GEN {{{mont2(x2)}, {mont2(y2)}}}")
+    endomorphisms(out, up, c, mont, mont2)
     out.append("/* clang-format on */")
     out += ["", "#endif", ""]
     return "\n".join(out)

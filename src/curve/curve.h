@@ -48,10 +48,10 @@ typedef struct cuzk_group_ops {
 
 typedef struct cuzk_curve {
     cuzk_curve_id id;
-    const char *name;       /* "bn254", "bls12_381": command line and figures */
-    const char *circom;     /* "bn128", "bls12381": snarkjs's JSON */
+    const char *name;   /* "bn254", "bls12_381": command line and figures */
+    const char *circom; /* "bn128", "bls12381": snarkjs's JSON */
     const cuzk_fr_ops *fr;
-    unsigned fp_limbs;      /* 4 or 6 */
+    unsigned fp_limbs;          /* 4 or 6 */
     const uint64_t *fp_modulus; /* plain, fp_limbs limbs */
     /* Base-field elements between Montgomery and plain form, fp_limbs limbs each, any alignment. */
     void (*fp_to_mont)(void *r, const void *plain);
