@@ -34,7 +34,9 @@ void cuzk_buf_append(cuzk_buf *b, const void *data, size_t n) {
     b->data[b->len] = '\0';
 }
 
-void cuzk_buf_puts(cuzk_buf *b, const char *s) { cuzk_buf_append(b, s, strlen(s)); }
+void cuzk_buf_puts(cuzk_buf *b, const char *s) {
+    cuzk_buf_append(b, s, strlen(s));
+}
 
 void cuzk_buf_printf(cuzk_buf *b, const char *fmt, ...) {
     va_list ap, ap2;

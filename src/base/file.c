@@ -131,7 +131,8 @@ static void sync_dir(const char *path) {
 
 cuzk_status cuzk_out_commit(cuzk_out *o, cuzk_err *err) {
     cuzk_status st = cuzk_out_sync(o, err);
-    if (st == CUZK_OK && !o->in_place && rename(o->tmp, o->path) != 0) st = io_error(o, "cannot rename", err);
+    if (st == CUZK_OK && !o->in_place && rename(o->tmp, o->path) != 0)
+        st = io_error(o, "cannot rename", err);
     if (st == CUZK_OK && !o->in_place) {
         o->tmp[0] = '\0';
         sync_dir(o->path);

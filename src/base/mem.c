@@ -21,7 +21,9 @@ cuzk_status cuzk_realloc(void **p, size_t n, size_t size) {
     return CUZK_OK;
 }
 
-void cuzk_free(void *p) { free(p); }
+void cuzk_free(void *p) {
+    free(p);
+}
 
 cuzk_status cuzk_strdup(char **out, const char *s) {
     *out = NULL;
@@ -65,4 +67,9 @@ void cuzk_big_free(void *p, size_t bytes) {
 
 void cuzk_wipe(void *p, size_t n) {
     if (n) explicit_bzero(p, n);
+}
+
+__attribute__((noinline)) void cuzk_wipe_stack(void) {
+    char area[64 << 10];
+    explicit_bzero(area, sizeof area);
 }

@@ -28,6 +28,10 @@ void cuzk_big_free(void *p, size_t bytes);
 /* Overwrites memory in a way the compiler may not remove. p may be NULL when n is 0. */
 void cuzk_wipe(void *p, size_t n);
 
+/* Overwrites the part of the calling thread's stack below the caller (64 KiB), where finished
+ * calls may have left copies of secrets. */
+void cuzk_wipe_stack(void);
+
 /* *out = a * b (a + b); false on overflow. */
 static inline int cuzk_mul_size(size_t a, size_t b, size_t *out) {
     return !__builtin_mul_overflow(a, b, out);

@@ -30,7 +30,8 @@ static void draw(cuzk_progress *p, uint64_t done, int64_t now) {
         return;
     }
     char bar[WIDTH + 1];
-    for (int i = 0; i < WIDTH; i++) bar[i] = i < (int)(part * WIDTH) ? '#' : '.';
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < (int)(part * WIDTH) ? '#' : '.';
     bar[WIDTH] = '\0';
     fprintf(p->to, "\r%s [%s] %3.0f%%  %.0f s left \033[K", p->what, bar, part * 100, left);
     fflush(p->to);

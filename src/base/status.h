@@ -52,8 +52,7 @@ cuzk_status cuzk_err_set(cuzk_err *err, cuzk_status st, const char *fmt, ...) CU
 
 /* Puts "<text>: " in front of the stored message (context added on the way up); returns
  * err's status, or st when err is NULL. */
-cuzk_status cuzk_err_prefix(cuzk_err *err, cuzk_status st, const char *fmt, ...)
-    CUZK_PRINTF(3, 4);
+cuzk_status cuzk_err_prefix(cuzk_err *err, cuzk_status st, const char *fmt, ...) CUZK_PRINTF(3, 4);
 
 /* Returns from the calling function when expr fails. */
 #define CUZK_TRY(expr)                                                                             \

@@ -57,6 +57,7 @@ static void *worker_main(void *arg) {
             l->helpers++;
             pthread_mutex_unlock(&pool->mu);
             work_on(l);
+            cuzk_wipe_stack(); /* loop bodies handle secrets; this thread may live on for hours */
             pthread_mutex_lock(&pool->mu);
             if (--l->helpers == 0) pthread_cond_broadcast(&pool->done);
         } else if (pool->stop) {
@@ -101,34 +102,41 @@ void cuzk_pool_free(cuzk_pool *pool) {
     pool->stop = true;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mu);
-    for (unsigned i = 0; i < pool->workers; i++) pthread_join(pool->thread[i], NULL);
+    for (unsigned i = 0; i < pool->workers; i++)
+        pthread_join(pool->thread[i], NULL);
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mu);
     cuzk_free(pool);
 }
 
-unsigned cuzk_pool_threads(const cuzk_pool *pool) { return pool ? pool->workers + 1 : 1; }
+unsigned cuzk_pool_threads(const cuzk_pool *pool) {
+    return pool ? pool->workers + 1 : 1;
+}
 
 void cuzk_pool_run(cuzk_pool *pool, size_t n, void (*fn)(void *ctx, size_t i), void *ctx) {
     if (!pool || pool->workers == 0 || n <= 1) {
-        for (size_t i = 0; i < n; i++) fn(ctx, i);
+        for (size_t i = 0; i < n; i++)
+            fn(ctx, i);
         return;
     }
     loop l = {.fn = fn, .ctx = ctx, .n = n};
     atomic_init(&l.next, 0);
     pthread_mutex_lock(&pool->mu);
     loop **tail = &pool->oldest;
-    while (*tail) tail = &(*tail)->later;
+    while (*tail)
+        tail = &(*tail)->later;
     *tail = &l;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mu);
     work_on(&l);
     pthread_mutex_lock(&pool->mu);
     loop **link = &pool->oldest;
-    while (*link != &l) link = &(*link)->later;
+    while (*link != &l)
+        link = &(*link)->later;
     *link = l.later;
-    while (l.helpers) pthread_cond_wait(&pool->done, &pool->mu);
+    while (l.helpers)
+        pthread_cond_wait(&pool->done, &pool->mu);
     pthread_mutex_unlock(&pool->mu);
 }
 

@@ -17,7 +17,7 @@
 enum { CUZK_ZKEY_COEF_SIZE = 44 };
 
 typedef struct cuzk_zkey {
-    char *name; /* for messages; owned */
+    char *name;   /* for messages; owned */
     cuzk_map map; /* empty when the bytes belong to the caller */
     const cuzk_curve *curve;
     uint32_t n_vars;   /* wires, the constant wire 0 counted */
@@ -25,9 +25,9 @@ typedef struct cuzk_zkey {
     unsigned log2_domain;
     uint64_t n_coefs;
     const uint8_t *alpha1, *beta1, *beta2, *gamma2, *delta1, *delta2;
-    const uint8_t *ic;    /* n_public + 1 points of G1 */
-    const uint8_t *coefs; /* n_coefs records of 44 bytes: u32 matrix (0 A, 1 B), u32 row, u32 wire,
-                             value * R^2 mod r */
+    const uint8_t *ic;     /* n_public + 1 points of G1 */
+    const uint8_t *coefs;  /* n_coefs records of 44 bytes: u32 matrix (0 A, 1 B), u32 row, u32 wire,
+                              value * R^2 mod r */
     const uint8_t *a, *b1; /* n_vars points of G1 */
     const uint8_t *b2;     /* n_vars points of G2 */
     const uint8_t *c;      /* n_vars - n_public - 1 points of G1 */

@@ -1,0 +1,399 @@
+/* DESIGN. With tau known, everything is a scalar first: L_i(tau) for each row by batch inversion,
+ * then A_s, B_s, C_s(tau) for each wire by one walk over the constraints, then fixed-base
+ * multiplications section by section, written as they are made. Sizes are known beforehand, so
+ * the file is written once from front to back.
+ */
+#include "groth16/setup.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "format/zkey.h"
+
+#include <string.h>
+
+typedef struct {
+    const cuzk_r1cs *r1cs;
+    const cuzk_curve *curve;
+    const cuzk_fr_ops *fr;
+    const cuzk_toxic *toxic;
+    cuzk_pool *pool;
+    cuzk_out out;
+    cuzk_progress progress;
+    unsigned log2n;
+    size_t n, n_wires, n_public;
+    cuzk_u256 *lagrange; /* n: L_i(tau) */
+    cuzk_u256 *col[3];   /* n_wires each: A_s, B_s, C_s (tau) */
+    uint8_t *points;     /* one batch */
+    cuzk_u256 *scalars;  /* one batch, plain */
+} setup;
+
+enum { BATCH = 1 << 16 };
+
+cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const void *seed,
+                                 size_t n, cuzk_err *err) {
+    static const char *const names[5] = {"tau", "alpha", "beta", "gamma", "delta"};
+    cuzk_u256 *to[5] = {&out->tau, &out->alpha, &out->beta, &out->gamma, &out->delta};
+    for (int i = 0; i < 5; i++) {
+        uint8_t wide[64];
+        cuzk_hash *h;
+        cuzk_status st = cuzk_hash_new(&h, CUZK_HASH_BLAKE2B_512);
+        if (st == CUZK_OK) {
+            cuzk_hash_update(h, names[i], strlen(names[i]));
+            cuzk_hash_update(h, seed, n);
+            st = cuzk_hash_final(h, wide);
+        }
+        if (st != CUZK_OK) return cuzk_err_set(err, st, "BLAKE2b-512: %s", cuzk_status_text(st));
+        curve->fr->from_wide(to[i], wide);
+        cuzk_wipe(wide, sizeof wide);
+    }
+    out->gamma = curve->fr->one;
+    return CUZK_OK;
+}
+
+static void fr_inverse_all(const cuzk_fr_ops *fr, cuzk_u256 *x, cuzk_u256 *prefix, size_t n) {
+    cuzk_u256 acc = fr->one, inv, t;
+    for (size_t i = 0; i < n; i++) {
+        prefix[i] = acc;
+        fr->mul(&acc, &acc, &x[i]);
+    }
+    fr->inv(&inv, &acc);
+    for (size_t i = n; i-- > 0;) {
+        fr->mul(&t, &inv, &prefix[i]);
+        fr->mul(&inv, &inv, &x[i]);
+        x[i] = t;
+    }
+}
+
+/* x[i] = scale * u_i / (tau - u_i) for u_i = first * step^i. With u over the m-th roots of unity
+ * and scale = (tau^m - 1) / m these are Lagrange values at tau. */
+static cuzk_status lagrange_values(const setup *s, cuzk_u256 *x, size_t n, const cuzk_u256 *first,
+                                   const cuzk_u256 *step, const cuzk_u256 *scale, cuzk_err *err) {
+    const cuzk_fr_ops *fr = s->fr;
+    void *mem;
+    if (cuzk_big_alloc(&mem, n * sizeof(cuzk_u256)) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for Lagrange values");
+    cuzk_u256 u = *first;
+    bool hit = false;
+    for (size_t i = 0; i < n; i++) {
+        static const cuzk_u256 zero;
+        fr->sub(&x[i], &s->toxic->tau, &u);
+        hit = hit || memcmp(&x[i], &zero, sizeof zero) == 0;
+        fr->mul(&u, &u, step);
+    }
+    if (!hit) fr_inverse_all(fr, x, mem, n);
+    u = *first;
+    fr->mul(&u, &u, scale);
+    for (size_t i = 0; i < n && !hit; i++) {
+        fr->mul(&x[i], &x[i], &u);
+        fr->mul(&u, &u, step);
+    }
+    cuzk_wipe(mem, n * sizeof(cuzk_u256));
+    cuzk_big_free(mem, n * sizeof(cuzk_u256));
+    if (hit)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "tau is a root of unity of the domain: choose another seed");
+    return CUZK_OK;
+}
+
+/* (tau^(2^log2m) - 1) / 2^log2m */
+static void lagrange_scale(const setup *s, unsigned log2m, cuzk_u256 *scale) {
+    const cuzk_fr_ops *fr = s->fr;
+    cuzk_u256 t = s->toxic->tau, two, m = fr->one;
+    fr->add(&two, &fr->one, &fr->one);
+    for (unsigned i = 0; i < log2m; i++) {
+        fr->mul(&t, &t, &t);
+        fr->mul(&m, &m, &two);
+    }
+    fr->sub(&t, &t, &fr->one);
+    fr->inv(&m, &m);
+    fr->mul(scale, &t, &m);
+}
+
+static void add_row(const setup *s, const cuzk_r1cs_row *row, const cuzk_u256 *l) {
+    for (int k = 0; k < 3; k++) {
+        const uint8_t *t = row->lc[k].terms;
+        for (uint32_t i = 0; i < row->lc[k].n; i++, t += CUZK_R1CS_TERM_SIZE) {
+            cuzk_u256 coef, *col = &s->col[k][cuzk_ld_u32le(t)];
+            memcpy(&coef, t + 4, 32);
+            s->fr->to_mont(&coef, &coef);
+            s->fr->mul(&coef, &coef, l);
+            s->fr->add(col, col, &coef);
+        }
+    }
+}
+
+static cuzk_status columns(setup *s, cuzk_err *err) {
+    cuzk_u256 w, scale;
+    cuzk_fr_root(s->fr, &w, 5, s->log2n);
+    lagrange_scale(s, s->log2n, &scale);
+    CUZK_TRY(lagrange_values(s, s->lagrange, s->n, &s->fr->one, &w, &scale, err));
+    cuzk_r1cs_iter it;
+    cuzk_r1cs_row row;
+    cuzk_r1cs_iter_init(&it, s->r1cs);
+    for (size_t i = 0; cuzk_r1cs_next(&it, &row); i++)
+        add_row(s, &row, &s->lagrange[i]);
+    /* The rows that bind the public wires to their values: s * 0 = 0 at row n_constraints + s. */
+    for (size_t i = 0; i <= s->n_public; i++)
+        s->fr->add(&s->col[0][i], &s->col[0][i], &s->lagrange[s->r1cs->n_constraints + i]);
+    return CUZK_OK;
+}
+
+static cuzk_status put(setup *s, const void *data, size_t n, cuzk_err *err) {
+    return cuzk_out_write(&s->out, data, n, err);
+}
+
+static cuzk_status put_u32(setup *s, uint32_t v, cuzk_err *err) {
+    return put(s, &v, 4, err);
+}
+
+static cuzk_status begin_section(setup *s, uint32_t type, uint64_t len, cuzk_err *err) {
+    CUZK_TRY(put_u32(s, type, err));
+    return put(s, &len, 8, err);
+}
+
+/* Multiplies the generator by n scalars that fill() gives and writes the points. fill receives
+ * Montgomery forms to set, from index `first`. */
+static cuzk_status put_points(setup *s, cuzk_group group, size_t n,
+                              void (*fill)(const setup *s, cuzk_u256 *x, size_t first, size_t n),
+                              cuzk_err *err) {
+    const cuzk_group_ops *g = cuzk_curve_group(s->curve, group);
+    for (size_t i = 0; i < n; i += BATCH) {
+        size_t m = n - i < BATCH ? n - i : BATCH;
+        fill(s, s->scalars, i, m);
+        for (size_t j = 0; j < m; j++)
+            s->fr->from_mont(&s->scalars[j], &s->scalars[j]);
+        cuzk_status st =
+            cuzk_fixed_base_mul(s->curve, group, s->points, g->generator, s->scalars, m, s->pool);
+        if (st != CUZK_OK)
+            return cuzk_err_set(err, st, "fixed-base multiplication: %s", cuzk_status_text(st));
+        CUZK_TRY(put(s, s->points, m * g->point_size, err));
+        cuzk_progress_add(&s->progress, group == CUZK_G1 ? m : 3 * m);
+    }
+    return CUZK_OK;
+}
+
+static void fill_a(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+    memcpy(x, s->col[0] + first, n * sizeof *x);
+}
+
+static void fill_b(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+    memcpy(x, s->col[1] + first, n * sizeof *x);
+}
+
+/* (beta A + alpha B + C) / divisor */
+static void combine(const setup *s, cuzk_u256 *x, size_t first, size_t n, const cuzk_u256 *inv) {
+    const cuzk_fr_ops *fr = s->fr;
+    for (size_t i = 0; i < n; i++) {
+        cuzk_u256 t;
+        fr->mul(&x[i], &s->col[0][first + i], &s->toxic->beta);
+        fr->mul(&t, &s->col[1][first + i], &s->toxic->alpha);
+        fr->add(&x[i], &x[i], &t);
+        fr->add(&x[i], &x[i], &s->col[2][first + i]);
+        fr->mul(&x[i], &x[i], inv);
+    }
+}
+
+static void fill_ic(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+    cuzk_u256 inv;
+    s->fr->inv(&inv, &s->toxic->gamma);
+    combine(s, x, first, n, &inv);
+}
+
+static void fill_c(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+    cuzk_u256 inv;
+    s->fr->inv(&inv, &s->toxic->delta);
+    combine(s, x, s->n_public + 1 + first, n, &inv);
+}
+
+/* s->lagrange holds the H scalars by then. */
+static void fill_h(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+    memcpy(x, s->lagrange + first, n * sizeof *x);
+}
+
+/* L_{2i+1}(tau) / delta over the domain of twice the size. */
+static cuzk_status h_scalars(setup *s, cuzk_err *err) {
+    cuzk_u256 first, step, scale, inv;
+    cuzk_fr_root(s->fr, &first, 5, s->log2n + 1);
+    s->fr->mul(&step, &first, &first);
+    lagrange_scale(s, s->log2n + 1, &scale);
+    s->fr->inv(&inv, &s->toxic->delta);
+    s->fr->mul(&scale, &scale, &inv);
+    return lagrange_values(s, s->lagrange, s->n, &first, &step, &scale, err);
+}
+
+static cuzk_status put_multiple(setup *s, cuzk_group group, const cuzk_u256 *mont, cuzk_err *err) {
+    const cuzk_group_ops *g = cuzk_curve_group(s->curve, group);
+    cuzk_u256 k;
+    cuzk_point p;
+    s->fr->from_mont(&k, mont);
+    g->mul(&p, g->generator, &k);
+    return put(s, &p, g->point_size, err);
+}
+
+static cuzk_status put_header(setup *s, cuzk_err *err) {
+    const cuzk_toxic *t = s->toxic;
+    size_t n8q = s->curve->fp_limbs * 8u, p1 = s->curve->g1.point_size,
+           p2 = s->curve->g2.point_size;
+    CUZK_TRY(put(s, "zkey", 4, err));
+    CUZK_TRY(put_u32(s, 1, err));
+    CUZK_TRY(put_u32(s, 10, err));
+    CUZK_TRY(begin_section(s, 1, 4, err));
+    CUZK_TRY(put_u32(s, 1, err)); /* groth16 */
+    CUZK_TRY(begin_section(s, 2, 4 + n8q + 4 + 32 + 12 + 3 * p1 + 3 * p2, err));
+    CUZK_TRY(put_u32(s, (uint32_t)n8q, err));
+    CUZK_TRY(put(s, s->curve->fp_modulus, n8q, err));
+    CUZK_TRY(put_u32(s, 32, err));
+    CUZK_TRY(put(s, &s->fr->modulus, 32, err));
+    CUZK_TRY(put_u32(s, (uint32_t)s->n_wires, err));
+    CUZK_TRY(put_u32(s, (uint32_t)s->n_public, err));
+    CUZK_TRY(put_u32(s, (uint32_t)s->n, err));
+    CUZK_TRY(put_multiple(s, CUZK_G1, &t->alpha, err));
+    CUZK_TRY(put_multiple(s, CUZK_G1, &t->beta, err));
+    CUZK_TRY(put_multiple(s, CUZK_G2, &t->beta, err));
+    CUZK_TRY(put_multiple(s, CUZK_G2, &t->gamma, err));
+    CUZK_TRY(put_multiple(s, CUZK_G1, &t->delta, err));
+    return put_multiple(s, CUZK_G2, &t->delta, err);
+}
+
+static uint8_t *put_record(const setup *s, uint8_t *rec, uint32_t matrix, uint32_t row,
+                           uint32_t wire, const cuzk_u256 *plain) {
+    cuzk_u256 v;
+    s->fr->to_mont(&v, plain); /* R, and once more: the file stores coef * R^2 */
+    s->fr->to_mont(&v, &v);
+    cuzk_st_u32le(rec, matrix);
+    cuzk_st_u32le(rec + 4, row);
+    cuzk_st_u32le(rec + 8, wire);
+    memcpy(rec + 12, &v, 32);
+    return rec + CUZK_ZKEY_COEF_SIZE;
+}
+
+static cuzk_status put_coefs(setup *s, cuzk_err *err) {
+    const cuzk_r1cs *r = s->r1cs;
+    uint64_t count = r->n_terms[0] + r->n_terms[1] + s->n_public + 1;
+    if (count > UINT32_MAX)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: %llu coefficients; a zkey counts them in 32 bits", r->name,
+                            (unsigned long long)count);
+    CUZK_TRY(begin_section(s, 4, 4 + count * CUZK_ZKEY_COEF_SIZE, err));
+    CUZK_TRY(put_u32(s, (uint32_t)count, err));
+    uint8_t *buf = s->points, *p = buf, *full = buf + BATCH * 64u - CUZK_ZKEY_COEF_SIZE;
+    cuzk_r1cs_iter it;
+    cuzk_r1cs_row row;
+    cuzk_r1cs_iter_init(&it, r);
+    for (uint32_t i = 0; cuzk_r1cs_next(&it, &row); i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            const uint8_t *t = row.lc[k].terms;
+            for (uint32_t j = 0; j < row.lc[k].n; j++, t += CUZK_R1CS_TERM_SIZE) {
+                cuzk_u256 coef;
+                memcpy(&coef, t + 4, 32);
+                p = put_record(s, p, k, i, cuzk_ld_u32le(t), &coef);
+                if (p < full) continue;
+                CUZK_TRY(put(s, buf, (size_t)(p - buf), err));
+                p = buf;
+            }
+        }
+    }
+    const cuzk_u256 one = {{1, 0, 0, 0}};
+    for (uint32_t i = 0; i <= s->n_public; i++) {
+        p = put_record(s, p, 0, r->n_constraints + i, i, &one);
+        if (p < full && i < s->n_public) continue;
+        CUZK_TRY(put(s, buf, (size_t)(p - buf), err));
+        p = buf;
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status put_sections(setup *s, cuzk_err *err) {
+    uint64_t p1 = s->curve->g1.point_size, p2 = s->curve->g2.point_size;
+    uint64_t n_c = s->n_wires - s->n_public - 1;
+    CUZK_TRY(begin_section(s, 3, (s->n_public + 1) * p1, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n_public + 1, fill_ic, err));
+    CUZK_TRY(put_coefs(s, err));
+    CUZK_TRY(begin_section(s, 5, s->n_wires * p1, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n_wires, fill_a, err));
+    CUZK_TRY(begin_section(s, 6, s->n_wires * p1, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n_wires, fill_b, err));
+    CUZK_TRY(begin_section(s, 7, s->n_wires * p2, err));
+    CUZK_TRY(put_points(s, CUZK_G2, s->n_wires, fill_b, err));
+    CUZK_TRY(begin_section(s, 8, n_c * p1, err));
+    CUZK_TRY(put_points(s, CUZK_G1, n_c, fill_c, err));
+    CUZK_TRY(begin_section(s, 9, s->n * p1, err));
+    CUZK_TRY(h_scalars(s, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n, fill_h, err));
+    /* 10: no circuit hash (it proves nothing about a key whose secrets are known) and no
+     * contributions. */
+    static const uint8_t no_ceremony[68];
+    CUZK_TRY(begin_section(s, 10, sizeof no_ceremony, err));
+    return put(s, no_ceremony, sizeof no_ceremony, err);
+}
+
+static cuzk_status allocate(setup *s, cuzk_err *err) {
+    void *mem[6] = {NULL};
+    size_t wires = s->n_wires * sizeof(cuzk_u256);
+    const size_t bytes[6] = {
+        s->n * sizeof(cuzk_u256), wires, wires, wires, (size_t)BATCH * CUZK_POINT_MAX,
+        BATCH * sizeof(cuzk_u256)};
+    for (int i = 0; i < 6; i++) {
+        if (cuzk_big_alloc(&mem[i], bytes[i]) == CUZK_OK) continue;
+        while (i-- > 0)
+            cuzk_big_free(mem[i], bytes[i]);
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY,
+                            "%s: not enough memory for a setup of "
+                            "2^%u rows and %zu wires",
+                            s->r1cs->name, s->log2n, s->n_wires);
+    }
+    s->lagrange = mem[0];
+    for (int k = 0; k < 3; k++)
+        s->col[k] = mem[1 + k];
+    s->points = mem[4];
+    s->scalars = mem[5];
+    return CUZK_OK;
+}
+
+static void release(setup *s) {
+    size_t wires = s->n_wires * sizeof(cuzk_u256);
+    cuzk_wipe(s->lagrange, s->n * sizeof(cuzk_u256));
+    cuzk_big_free(s->lagrange, s->n * sizeof(cuzk_u256));
+    for (int k = 0; k < 3; k++) {
+        cuzk_wipe(s->col[k], wires);
+        cuzk_big_free(s->col[k], wires);
+    }
+    cuzk_big_free(s->points, (size_t)BATCH * CUZK_POINT_MAX);
+    cuzk_wipe(s->scalars, BATCH * sizeof(cuzk_u256));
+    cuzk_big_free(s->scalars, BATCH * sizeof(cuzk_u256));
+}
+
+cuzk_status cuzk_groth16_setup_zkey(const cuzk_r1cs *r1cs, const cuzk_toxic *toxic,
+                                    const char *path, cuzk_pool *pool, FILE *progress,
+                                    cuzk_err *err) {
+    setup s = {
+        .r1cs = r1cs, .curve = r1cs->curve, .fr = r1cs->curve->fr, .toxic = toxic, .pool = pool};
+    s.n_wires = r1cs->n_wires;
+    s.n_public = (size_t)r1cs->n_pub_out + r1cs->n_pub_in;
+    while (((uint64_t)1 << s.log2n) < (uint64_t)r1cs->n_constraints + s.n_public + 1)
+        s.log2n++;
+    /* H needs the roots of twice the domain. */
+    if (s.log2n + 1 > s.fr->adicity || s.log2n > 31)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: 2^%u rows are more than a setup on %s can make", r1cs->name,
+                            s.log2n, s.curve->circom);
+    s.n = (size_t)1 << s.log2n;
+    CUZK_TRY(allocate(&s, err));
+    cuzk_progress_begin(&s.progress, progress, "making the key", s.n + 6 * s.n_wires);
+    cuzk_status st = columns(&s, err);
+    if (st == CUZK_OK) st = cuzk_out_open(&s.out, path, err);
+    if (st == CUZK_OK) {
+        st = put_header(&s, err);
+        if (st == CUZK_OK) st = put_sections(&s, err);
+        if (st == CUZK_OK)
+            st = cuzk_out_commit(&s.out, err);
+        else
+            cuzk_out_abort(&s.out);
+    }
+    cuzk_progress_end(&s.progress);
+    release(&s);
+    return st;
+}

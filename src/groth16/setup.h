@@ -1,0 +1,28 @@
+/* Proving keys from known toxic waste: for development and tests only. Whoever knows the seed can
+ * forge proofs. */
+#ifndef CUZK_GROTH16_SETUP_H
+#define CUZK_GROTH16_SETUP_H
+
+#include "base/status.h"
+#include "base/thread.h"
+#include "format/r1cs.h"
+
+#include <stdio.h>
+
+/* The five secrets, in Montgomery form, none zero; gamma is 1 in circom's keys. */
+typedef struct cuzk_toxic {
+    cuzk_u256 tau, alpha, beta, gamma, delta;
+} cuzk_toxic;
+
+/* Derived from seed (n bytes, any n > 0): each secret is BLAKE2b-512(name || seed) mod r. */
+cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const void *seed,
+                                 size_t n, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Writes a .zkey for the circuit: standard generators, gamma = 1, no contributions. The same
+ * inputs give the same file. Progress bars go to `progress` when it is not NULL. Needs about
+ * 170 bytes of memory for each wire and 100 for each row of the domain. */
+cuzk_status cuzk_groth16_setup_zkey(const cuzk_r1cs *r1cs, const cuzk_toxic *toxic,
+                                    const char *path, cuzk_pool *pool, FILE *progress,
+                                    cuzk_err *err) CUZK_MUST_CHECK;
+
+#endif
