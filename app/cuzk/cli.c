@@ -1,0 +1,73 @@
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int cuzk_cli_fail(const char *verb, cuzk_status st, const cuzk_err *err) {
+    const char *msg = err && err->msg[0] ? err->msg : cuzk_status_text(st);
+    fprintf(stderr, "cuzk %s: %s\n", verb, msg);
+    return cuzk_status_exit_code(st);
+}
+
+int cuzk_cli_usage(const char *verb, const char *fmt, ...) {
+    va_list ap;
+    fprintf(stderr, "cuzk %s: ", verb);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nTry `cuzk %s --help`.\n", verb);
+    return cuzk_status_exit_code(CUZK_STATUS_USAGE);
+}
+
+int cuzk_cli_bad_option(const char *verb, int c, char **argv) {
+    const char *word = argv[optind - 1];
+    if (c == ':') return cuzk_cli_usage(verb, "%s needs a value", word);
+    return cuzk_cli_usage(verb, "unknown option %s", word);
+}
+
+bool cuzk_cli_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out) {
+    uint64_t v = 0;
+    if (!*text) return false;
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9') return false;
+        if (__builtin_mul_overflow(v, 10, &v)) return false;
+        if (__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v)) return false;
+    }
+    *out = v;
+    return v >= lo && v <= hi;
+}
+
+bool cuzk_cli_scalar(const char *text, size_t len, uint64_t out[4]) {
+    memset(out, 0, 32);
+    if (len == 0) return false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        unsigned __int128 carry = (unsigned)(text[i] - '0');
+        for (int k = 0; k < 4; k++) {
+            carry += (unsigned __int128)out[k] * 10;
+            out[k] = (uint64_t)carry;
+            carry >>= 64;
+        }
+        if (carry) return false;
+    }
+    return true;
+}
+
+bool cuzk_cli_threads(const char *text, unsigned *out) {
+    uint64_t v;
+    if (!cuzk_cli_number(text, 0, 4096, &v)) return false;
+    *out = (unsigned)v;
+    return true;
+}
+
+bool cuzk_cli_impl(const char *text, cuzk_cpu_impl *out) {
+    static const char *const names[] = {"auto", "portable", "asm"};
+    static const cuzk_cpu_impl values[] = {CUZK_CPU_AUTO, CUZK_CPU_PORTABLE, CUZK_CPU_ASM};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) != 0) continue;
+        *out = values[i];
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,42 @@
+/* What every verb of `cuzk` shares: options, messages, exit codes. */
+#ifndef CUZK_APP_CLI_H
+#define CUZK_APP_CLI_H
+
+#include "base/cpu.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A verb: main() calls it with argv[0] = the verb's name; it returns an exit code. */
+typedef struct cuzk_verb {
+    const char *name;
+    const char *summary; /* one line for `cuzk --help` */
+    int (*run)(int argc, char **argv);
+} cuzk_verb;
+
+/* "cuzk VERB: message" on stderr; returns the exit code of the status. */
+int cuzk_cli_fail(const char *verb, cuzk_status st, const cuzk_err *err);
+
+/* "cuzk VERB: message" and a pointer to --help on stderr; returns exit code 2. */
+int cuzk_cli_usage(const char *verb, const char *fmt, ...) CUZK_PRINTF(2, 3);
+
+/* What getopt_long's '?' and ':' mean; returns exit code 2. optopt and argv are getopt's. */
+int cuzk_cli_bad_option(const char *verb, int c, char **argv);
+
+/* A whole decimal number in [lo, hi]; false otherwise. */
+bool cuzk_cli_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
+
+/* A decimal number below 2^256; false when it is not. */
+bool cuzk_cli_scalar(const char *text, size_t len, uint64_t out[4]);
+
+/* "--impl NAME": auto, asm or portable; false for another word. */
+bool cuzk_cli_impl(const char *text, cuzk_cpu_impl *out);
+
+/* "--threads N": 0 (the default) is one per core. False when text is no such number. */
+bool cuzk_cli_threads(const char *text, unsigned *out);
+
+#endif

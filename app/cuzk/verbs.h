@@ -1,0 +1,14 @@
+/* Every verb of `cuzk`: name, function, one line of help. A new verb is a line here and a file. */
+#ifndef CUZK_APP_VERBS_H
+#define CUZK_APP_VERBS_H
+
+#define CUZK_VERBS(X)                                                                              \
+    X("prove", cuzk_cmd_prove, "make a proof from a .zkey and a .wtns")                            \
+    X("verify", cuzk_cmd_verify, "check a proof against a verification key")                       \
+    X("setup", cuzk_cmd_setup, "make a development key from a .r1cs (insecure)")
+
+#define CUZK__DECLARE(verb_name, function, text) int function(int argc, char **argv);
+CUZK_VERBS(CUZK__DECLARE)
+#undef CUZK__DECLARE
+
+#endif
