@@ -11,7 +11,8 @@
         static const cuzk_u256 p = {CUZK_##UP##_FR_MODULUS};                                       \
         while (!cuzk_##name##_fr_is_canonical(a)) {                                                \
             uint64_t borrow = 0;                                                                   \
-            for (int i = 0; i < 4; i++) borrow = cuzk_subb(&a->l[i], a->l[i], p.l[i], borrow);     \
+            for (int i = 0; i < 4; i++)                                                            \
+                borrow = cuzk_subb(&a->l[i], a->l[i], p.l[i], borrow);                             \
         }                                                                                          \
     }                                                                                              \
     static void name##_from_wide(cuzk_u256 *r, const uint8_t bytes[64]) {                          \
@@ -38,7 +39,9 @@
     static void name##_mul(cuzk_u256 *r, const cuzk_u256 *a, const cuzk_u256 *b) {                 \
         cuzk_##name##_fr_mul(r, a, b);                                                             \
     }                                                                                              \
-    static void name##_inv(cuzk_u256 *r, const cuzk_u256 *a) { cuzk_##name##_fr_inv(r, a); }       \
+    static void name##_inv(cuzk_u256 *r, const cuzk_u256 *a) {                                     \
+        cuzk_##name##_fr_inv(r, a);                                                                \
+    }                                                                                              \
     static void name##_pow(cuzk_u256 *r, const cuzk_u256 *a, const uint64_t *e, int n) {           \
         cuzk_##name##_fr_pow(r, a, e, n);                                                          \
     }                                                                                              \
@@ -71,5 +74,6 @@ CUZK__FR_OPS(bls12_381, BLS12_381)
 
 void cuzk_fr_root(const cuzk_fr_ops *fr, cuzk_u256 *root, unsigned family, unsigned log2n) {
     *root = family == 7 ? fr->root_7 : fr->root_5;
-    for (unsigned k = fr->adicity; k > log2n; k--) fr->mul(root, root, root);
+    for (unsigned k = fr->adicity; k > log2n; k--)
+        fr->mul(root, root, root);
 }

@@ -12,10 +12,10 @@
 typedef struct cuzk_fr_ops {
     cuzk_u256 modulus; /* plain */
     cuzk_u256 one;
-    unsigned bits;     /* of the modulus */
-    unsigned adicity;  /* 2^adicity divides r - 1 */
-    cuzk_u256 root_5;  /* 5^((r-1)/2^adicity): snarkjs's family of roots of unity */
-    cuzk_u256 root_7;  /* 7^((r-1)/2^adicity): bellman's and Filecoin's family (BLS12-381) */
+    unsigned bits;    /* of the modulus */
+    unsigned adicity; /* 2^adicity divides r - 1 */
+    cuzk_u256 root_5; /* 5^((r-1)/2^adicity): snarkjs's family of roots of unity */
+    cuzk_u256 root_7; /* 7^((r-1)/2^adicity): bellman's and Filecoin's family (BLS12-381) */
     bool (*is_canonical)(const cuzk_u256 *plain);
     void (*add)(cuzk_u256 *r, const cuzk_u256 *a, const cuzk_u256 *b);
     void (*sub)(cuzk_u256 *r, const cuzk_u256 *a, const cuzk_u256 *b);
