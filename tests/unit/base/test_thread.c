@@ -1,0 +1,95 @@
+#include "support.h"
+
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 10000 };
+
+typedef struct {
+    atomic_int hits[N];
+    cuzk_pool *pool;
+} counts;
+
+static void hit(void *ctx, size_t i) {
+    atomic_fetch_add(&((counts *)ctx)->hits[i], 1);
+}
+
+static void hit_range(void *ctx, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
+        hit(ctx, i);
+}
+
+static void expect_each_once(counts *c, size_t n) {
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(atomic_exchange(&c->hits[i], 0), i < n);
+}
+
+static counts shared;
+
+static void every_index_runs_once(void **state) {
+    (void)state;
+    for (unsigned threads = 1; threads <= 7; threads++) {
+        cuzk_pool *pool;
+        assert_int_equal(cuzk_pool_new(&pool, threads), CUZK_OK);
+        assert_int_equal(cuzk_pool_threads(pool), threads);
+        for (size_t n = 0; n <= N; n = n * 3 + 1) {
+            cuzk_pool_run(pool, n, hit, &shared);
+            expect_each_once(&shared, n);
+            cuzk_pool_run_ranges(pool, n, 100, 3, hit_range, &shared);
+            expect_each_once(&shared, n);
+            cuzk_pool_run_ranges(pool, n, 0, 0, hit_range, &shared);
+            expect_each_once(&shared, n);
+        }
+        cuzk_pool_free(pool);
+    }
+    cuzk_pool_run(NULL, N, hit, &shared);
+    expect_each_once(&shared, N);
+    assert_int_equal(cuzk_pool_threads(NULL), 1);
+    cuzk_pool_free(NULL);
+}
+
+static void run_inner(void *ctx, size_t i) {
+    counts *c = ctx;
+    (void)i;
+    cuzk_pool_run(c->pool, N, hit, c);
+}
+
+static void loops_nest(void **state) {
+    (void)state;
+    assert_int_equal(cuzk_pool_new(&shared.pool, 4), CUZK_OK);
+    cuzk_pool_run(shared.pool, 8, run_inner, &shared);
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(atomic_exchange(&shared.hits[i], 0), 8);
+    cuzk_pool_free(shared.pool);
+}
+
+static void *caller(void *ctx) {
+    counts *c = ctx;
+    for (int i = 0; i < 50; i++)
+        cuzk_pool_run(c->pool, N, hit, c);
+    return NULL;
+}
+
+static void many_callers_share_a_pool(void **state) {
+    (void)state;
+    assert_int_equal(cuzk_pool_new(&shared.pool, 3), CUZK_OK);
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, caller, &shared), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(atomic_exchange(&shared.hits[i], 0), 200);
+    cuzk_pool_free(shared.pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_index_runs_once),
+        cmocka_unit_test(loops_nest),
+        cmocka_unit_test(many_callers_share_a_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
