@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The main job, end to end on a real circuit: see usage.
+set -euo pipefail
+# shellcheck source=tools/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+    cat <<'EOF'
+usage: tools/demo.sh [--no-install] [--curve bn128|bls12381]
+
+Installs the Debian and npm packages that are missing (as root, or through sudo), builds cuzk, and
+proves the knowledge of a message with a given SHA-256 digest, without showing the message:
+
+  1. compile circomlib's SHA-256 of 512 bits with circom (from npm)
+  2. make a development key with `cuzk setup` and export its verification key
+  3. compute the witness of a random message with circom's calculator
+  4. make the proof with `cuzk prove`
+  5. verify it with `cuzk verify` and with snarkjs (from npm), and compare the public signals with
+     the digest that sha256sum computes
+
+Everything is left in build/demo, and the program in build/release/bin/cuzk. Uses no network but
+the Debian and npm registries, and those only for what is missing.
+EOF
+}
+
+install=yes
+curve=bn128
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --no-install) install=no ;;
+    --curve)
+        curve=${2-}
+        shift
+        ;;
+    *)
+        usage >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+[[ $curve =~ ^(bn128|bls12381)$ ]] || { usage >&2; exit 2; }
+
+# Shows a command and runs it.
+run() {
+    printf '  $ %s\n' "$*"
+    "$@"
+}
+
+# The bits of standard input, first byte first and its highest bit first: 0,1,1,...
+bits() {
+    node -e 'const bytes = [...require("fs").readFileSync(0)];
+        console.log(bytes.flatMap((b) => [...b.toString(2).padStart(8, "0")]).join())'
+}
+
+[ $install = no ] || "$root_dir/tools/install_deps.sh" build test
+build_preset release -DCUZK_TESTS=OFF
+
+cd "$root_dir"
+npm=tests/interop/node_modules
+cuzk=build/release/bin/cuzk
+out=build/demo
+mkdir -p $out
+
+say "1. compiling the circuit"
+cat >$out/preimage.circom <<'EOF'
+pragma circom 2.1.0;
+include "circomlib/circuits/sha256/sha256.circom";
+component main = Sha256(512);
+EOF
+run node $npm/circom2/cli.js $out/preimage.circom --r1cs --wasm --prime "$curve" -l $npm -o $out
+
+seed=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+say "2. making a development key (its secrets follow from the seed: never use it in earnest)"
+run $cuzk setup $out/preimage.r1cs $out/preimage.zkey --insecure-seed "$seed"
+run $cuzk export-vk $out/preimage.zkey $out/verification_key.json
+
+say "3. computing a witness"
+head -c 64 /dev/urandom >$out/message.bin
+printf '{"in": [%s]}\n' "$(bits <$out/message.bin)" >$out/input.json
+run node $out/preimage_js/generate_witness.js $out/preimage_js/preimage.wasm $out/input.json \
+    $out/witness.wtns
+
+say "4. proving"
+run $cuzk prove $out/preimage.zkey $out/witness.wtns $out/proof.json $out/public.json --json
+
+say "5. verifying"
+run $cuzk verify $out/verification_key.json $out/public.json $out/proof.json
+run node $npm/snarkjs/build/cli.cjs groth16 verify $out/verification_key.json $out/public.json \
+    $out/proof.json
+
+digest=$(sha256sum <$out/message.bin | cut -d' ' -f1)
+expected=$(printf '%s' "$digest" | node -e 'process.stdout.write(
+    Buffer.from(require("fs").readFileSync(0, "utf8"), "hex"))' | bits)
+[ "$(tr -d '[]" \n' <$out/public.json)" = "$expected" ] || die "the public signals are not the digest"
+say "done: the proof shows that somebody knows a message of 64 bytes with SHA-256 $digest"
