@@ -25,21 +25,21 @@ typedef struct EC_(xyzz_t) {
     F_(t) x, y, zz, zzz;
 } EC_(xyzz_t);
 
-static CUZK_HD bool EC_(affine_is_infinity)(const EC_(affine_t) *a) {
+static CUZK_HD bool EC_(affine_is_infinity)(const EC_(affine_t) * a) {
     return F_(is_zero)(&a->x) && F_(is_zero)(&a->y);
 }
 
-static CUZK_HD void EC_(affine_neg)(EC_(affine_t) *r, const EC_(affine_t) *a) {
+static CUZK_HD void EC_(affine_neg)(EC_(affine_t) * r, const EC_(affine_t) * a) {
     r->x = a->x;
     F_(neg)(&r->y, &a->y); /* -0 = 0 keeps infinity */
 }
 
-static CUZK_HD bool EC_(affine_eq)(const EC_(affine_t) *a, const EC_(affine_t) *b) {
+static CUZK_HD bool EC_(affine_eq)(const EC_(affine_t) * a, const EC_(affine_t) * b) {
     return F_(eq)(&a->x, &b->x) && F_(eq)(&a->y, &b->y);
 }
 
 /* Coordinates must be canonical. Infinity counts as on the curve. 1M + 2S. */
-static CUZK_HD bool EC_(affine_on_curve)(const EC_(affine_t) *a) {
+static CUZK_HD_FN bool EC_(affine_on_curve)(const EC_(affine_t) * a) {
     const F_(t) b = EC_B;
     F_(t) l, r;
     if (EC_(affine_is_infinity)(a)) return true;
@@ -50,16 +50,18 @@ static CUZK_HD bool EC_(affine_on_curve)(const EC_(affine_t) *a) {
     return F_(eq)(&l, &r);
 }
 
-static CUZK_HD void EC_(xyzz_set_infinity)(EC_(xyzz_t) *r) {
+static CUZK_HD void EC_(xyzz_set_infinity)(EC_(xyzz_t) * r) {
     F_(set_zero)(&r->x);
     F_(set_zero)(&r->y);
     F_(set_zero)(&r->zz);
     F_(set_zero)(&r->zzz);
 }
 
-static CUZK_HD bool EC_(xyzz_is_infinity)(const EC_(xyzz_t) *a) { return F_(is_zero)(&a->zz); }
+static CUZK_HD bool EC_(xyzz_is_infinity)(const EC_(xyzz_t) * a) {
+    return F_(is_zero)(&a->zz);
+}
 
-static CUZK_HD void EC_(xyzz_from_affine)(EC_(xyzz_t) *r, const EC_(affine_t) *a) {
+static CUZK_HD void EC_(xyzz_from_affine)(EC_(xyzz_t) * r, const EC_(affine_t) * a) {
     if (EC_(affine_is_infinity)(a)) {
         EC_(xyzz_set_infinity)(r);
         return;
@@ -70,13 +72,13 @@ static CUZK_HD void EC_(xyzz_from_affine)(EC_(xyzz_t) *r, const EC_(affine_t) *a
     F_(set_one)(&r->zzz);
 }
 
-static CUZK_HD void EC_(xyzz_neg)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a) {
+static CUZK_HD void EC_(xyzz_neg)(EC_(xyzz_t) * r, const EC_(xyzz_t) * a) {
     *r = *a;
     F_(neg)(&r->y, &a->y);
 }
 
 /* r = 2a: 6M + 3S (with two additions for 3x^2). */
-static CUZK_HD void EC_(xyzz_dbl)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a) {
+static CUZK_HD_FN void EC_(xyzz_dbl)(EC_(xyzz_t) * r, const EC_(xyzz_t) * a) {
     F_(t) u, v, w, s, m, t;
     if (EC_(xyzz_is_infinity)(a)) {
         EC_(xyzz_set_infinity)(r);
@@ -101,15 +103,15 @@ static CUZK_HD void EC_(xyzz_dbl)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a) {
 }
 
 /* r = 2a from an affine point: 4M + 3S. */
-static CUZK_HD void EC_(xyzz_dbl_affine)(EC_(xyzz_t) *r, const EC_(affine_t) *a) {
+static CUZK_HD_FN void EC_(xyzz_dbl_affine)(EC_(xyzz_t) * r, const EC_(affine_t) * a) {
     EC_(xyzz_t) p;
     EC_(xyzz_from_affine)(&p, a);
     EC_(xyzz_dbl)(r, &p);
 }
 
 /* r = a + b, b affine: 8M + 2S. */
-static CUZK_HD void EC_(xyzz_add_affine)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a,
-                                         const EC_(affine_t) *b) {
+static CUZK_HD_FN void EC_(xyzz_add_affine)(EC_(xyzz_t) * r, const EC_(xyzz_t) * a,
+                                            const EC_(affine_t) * b) {
     F_(t) p, rr, pp, ppp, q, t;
     if (EC_(affine_is_infinity)(b)) {
         *r = *a;
@@ -146,7 +148,8 @@ static CUZK_HD void EC_(xyzz_add_affine)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a,
 }
 
 /* r = a + b: 12M + 2S. */
-static CUZK_HD void EC_(xyzz_add)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a, const EC_(xyzz_t) *b) {
+static CUZK_HD_FN void EC_(xyzz_add)(EC_(xyzz_t) * r, const EC_(xyzz_t) * a,
+                                     const EC_(xyzz_t) * b) {
     F_(t) u1, s1, p, rr, pp, ppp, q, zz, zzz;
     if (EC_(xyzz_is_infinity)(b)) {
         *r = *a;
@@ -187,7 +190,7 @@ static CUZK_HD void EC_(xyzz_add)(EC_(xyzz_t) *r, const EC_(xyzz_t) *a, const EC
 }
 
 /* To affine: one inversion, 4M + 1S. */
-static inline void EC_(xyzz_to_affine)(EC_(affine_t) *r, const EC_(xyzz_t) *a) {
+static CUZK_HD_FN void EC_(xyzz_to_affine)(EC_(affine_t) * r, const EC_(xyzz_t) * a) {
     F_(t) i, j;
     if (EC_(xyzz_is_infinity)(a)) {
         F_(set_zero)(&r->x);

@@ -24,7 +24,8 @@
 typedef FE_TYPE FE_(t);
 
 static CUZK_HD void FE_(set_zero)(FE_TYPE *r) {
-    for (int i = 0; i < FE_LIMBS; i++) r->l[i] = 0;
+    for (int i = 0; i < FE_LIMBS; i++)
+        r->l[i] = 0;
 }
 
 /* r = 1 (in Montgomery form). */
@@ -35,13 +36,15 @@ static CUZK_HD void FE_(set_one)(FE_TYPE *r) {
 
 static CUZK_HD bool FE_(is_zero)(const FE_TYPE *a) {
     uint64_t x = 0;
-    for (int i = 0; i < FE_LIMBS; i++) x |= a->l[i];
+    for (int i = 0; i < FE_LIMBS; i++)
+        x |= a->l[i];
     return x == 0;
 }
 
 static CUZK_HD bool FE_(eq)(const FE_TYPE *a, const FE_TYPE *b) {
     uint64_t x = 0;
-    for (int i = 0; i < FE_LIMBS; i++) x |= a->l[i] ^ b->l[i];
+    for (int i = 0; i < FE_LIMBS; i++)
+        x |= a->l[i] ^ b->l[i];
     return x == 0;
 }
 
@@ -50,7 +53,8 @@ static CUZK_HD bool FE_(eq)(const FE_TYPE *a, const FE_TYPE *b) {
 static CUZK_HD bool FE_(is_canonical)(const FE_TYPE *a) {
     const uint64_t p[FE_LIMBS] = FE_MODULUS;
     uint64_t borrow = 0, d;
-    for (int i = 0; i < FE_LIMBS; i++) borrow = cuzk_subb(&d, a->l[i], p[i], borrow);
+    for (int i = 0; i < FE_LIMBS; i++)
+        borrow = cuzk_subb(&d, a->l[i], p[i], borrow);
     return borrow != 0;
 }
 
@@ -59,27 +63,34 @@ static CUZK_HD void FE_(reduce_once)(FE_TYPE *r, const FE_TYPE *a) {
     const uint64_t p[FE_LIMBS] = FE_MODULUS;
     FE_TYPE d;
     uint64_t borrow = 0;
-    for (int i = 0; i < FE_LIMBS; i++) borrow = cuzk_subb(&d.l[i], a->l[i], p[i], borrow);
+    for (int i = 0; i < FE_LIMBS; i++)
+        borrow = cuzk_subb(&d.l[i], a->l[i], p[i], borrow);
     const uint64_t keep = (uint64_t)0 - borrow; /* all ones when a < p */
-    for (int i = 0; i < FE_LIMBS; i++) r->l[i] = (a->l[i] & keep) | (d.l[i] & ~keep);
+    for (int i = 0; i < FE_LIMBS; i++)
+        r->l[i] = (a->l[i] & keep) | (d.l[i] & ~keep);
 }
 
 static CUZK_HD void FE_(add)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
     FE_TYPE s;
     uint64_t carry = 0;
-    for (int i = 0; i < FE_LIMBS; i++) carry = cuzk_addc(&s.l[i], a->l[i], b->l[i], carry);
+    for (int i = 0; i < FE_LIMBS; i++)
+        carry = cuzk_addc(&s.l[i], a->l[i], b->l[i], carry);
     FE_(reduce_once)(r, &s);
 }
 
-static CUZK_HD void FE_(dbl)(FE_TYPE *r, const FE_TYPE *a) { FE_(add)(r, a, a); }
+static CUZK_HD void FE_(dbl)(FE_TYPE *r, const FE_TYPE *a) {
+    FE_(add)(r, a, a);
+}
 
 static CUZK_HD void FE_(sub)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
     const uint64_t p[FE_LIMBS] = FE_MODULUS;
     FE_TYPE d;
     uint64_t borrow = 0, carry = 0;
-    for (int i = 0; i < FE_LIMBS; i++) borrow = cuzk_subb(&d.l[i], a->l[i], b->l[i], borrow);
+    for (int i = 0; i < FE_LIMBS; i++)
+        borrow = cuzk_subb(&d.l[i], a->l[i], b->l[i], borrow);
     const uint64_t mask = (uint64_t)0 - borrow;
-    for (int i = 0; i < FE_LIMBS; i++) carry = cuzk_addc(&r->l[i], d.l[i], p[i] & mask, carry);
+    for (int i = 0; i < FE_LIMBS; i++)
+        carry = cuzk_addc(&r->l[i], d.l[i], p[i] & mask, carry);
 }
 
 static CUZK_HD void FE_(neg)(FE_TYPE *r, const FE_TYPE *a) {
@@ -89,10 +100,11 @@ static CUZK_HD void FE_(neg)(FE_TYPE *r, const FE_TYPE *a) {
 }
 
 /* r = a * b / R mod p, in C only: the reference for every hook. */
-static CUZK_HD void FE_(mul_portable)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
+static CUZK_HD_FN void FE_(mul_portable)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
     const uint64_t p[FE_LIMBS] = FE_MODULUS;
     uint64_t t[FE_LIMBS + 1];
-    for (int i = 0; i <= FE_LIMBS; i++) t[i] = 0;
+    for (int i = 0; i <= FE_LIMBS; i++)
+        t[i] = 0;
     for (int i = 0; i < FE_LIMBS; i++) {
         uint64_t carry = 0, low;
         for (int j = 0; j < FE_LIMBS; j++)
@@ -100,11 +112,13 @@ static CUZK_HD void FE_(mul_portable)(FE_TYPE *r, const FE_TYPE *a, const FE_TYP
         t[FE_LIMBS] = carry;
         const uint64_t m = t[0] * (FE_N0);
         carry = cuzk_muladd(&low, t[0], m, p[0], 0);
-        for (int j = 1; j < FE_LIMBS; j++) carry = cuzk_muladd(&t[j - 1], t[j], m, p[j], carry);
+        for (int j = 1; j < FE_LIMBS; j++)
+            carry = cuzk_muladd(&t[j - 1], t[j], m, p[j], carry);
         t[FE_LIMBS - 1] = t[FE_LIMBS] + carry;
     }
     FE_TYPE s;
-    for (int i = 0; i < FE_LIMBS; i++) s.l[i] = t[i];
+    for (int i = 0; i < FE_LIMBS; i++)
+        s.l[i] = t[i];
     FE_(reduce_once)(r, &s);
 }
 
@@ -145,7 +159,7 @@ static CUZK_HD void FE_(from_u64)(FE_TYPE *r, uint64_t v) {
 }
 
 /* r = a^e, e plain with n limbs, least significant first. Variable time in e. */
-static inline void FE_(pow)(FE_TYPE *r, const FE_TYPE *a, const uint64_t *e, int n) {
+static CUZK_HD_FN void FE_(pow)(FE_TYPE *r, const FE_TYPE *a, const uint64_t *e, int n) {
     FE_TYPE acc, base = *a;
     FE_(set_one)(&acc);
     for (int i = 64 * n - 1; i >= 0; i--) {
@@ -156,7 +170,7 @@ static inline void FE_(pow)(FE_TYPE *r, const FE_TYPE *a, const uint64_t *e, int
 }
 
 /* r = a^-1; 0 gives 0. Fermat: a^(p-2). */
-static inline void FE_(inv)(FE_TYPE *r, const FE_TYPE *a) {
+static CUZK_HD_FN void FE_(inv)(FE_TYPE *r, const FE_TYPE *a) {
     uint64_t e[FE_LIMBS] = FE_MODULUS;
     e[0] -= 2; /* no borrow: the low limb of every modulus here is above 1 */
     FE_(pow)(r, a, e, FE_LIMBS);

@@ -9,10 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* CUZK_HD: a few instructions, always inlined. CUZK_HD_FN: a product or more. On the host the
+ * latter are real functions: towers and point formulas nest them several levels deep, and inlining
+ * all of it makes functions of a million instructions that take minutes to compile. */
 #if defined(__CUDACC__)
 #define CUZK_HD __host__ __device__ __forceinline__
+#define CUZK_HD_FN __host__ __device__ __forceinline__
 #else
 #define CUZK_HD inline __attribute__((always_inline))
+#define CUZK_HD_FN __attribute__((noinline, unused))
 #endif
 
 /* 256 and 384 bits. Whether the limbs hold a plain integer or a Montgomery form is said where a
