@@ -6,7 +6,7 @@ Looks at every #include under src/, app/ and include/, and at DEPS in src/*/CMak
   - CMake's DEPS of a module are the same as, or fewer than, its line, and cover its includes;
   - third-party headers are included only where layers.txt says; unknown ones nowhere;
   - CUDA headers only in .cu and .cuh files and under backend/cuda;
-  - the installed headers (include/cuzk) include only the C library and each other, and besides
+  - the installed headers (include/) include only the C library and each other, and besides
     the program surfaces only base/status.h includes one of them.
 Exit status: 0 clean, 1 violations (one line each), 2 usage or a broken layers.txt."""
 
@@ -100,7 +100,7 @@ class Checker:
         places = self.layers.third_party_places(header)
         if places is None:
             known = C_LIBRARY.match(header) or (in_cuda and "." not in header)
-            if module == "app" and header.startswith("cuzk/"):
+            if module == "app" and header.startswith(("cuzk/", "rapidsnark/")):
                 known = True
             if not known:
                 self.error(path, line, f"<{header}> is neither C library nor named in layers.txt")
@@ -116,7 +116,7 @@ class Checker:
             elif not (path.parent / header).is_file():
                 self.error(path, line, f'"{header}" is not beside this file')
             return
-        if header.startswith("cuzk/"):
+        if header.startswith(("cuzk/", "rapidsnark/")):
             inside = path.relative_to(self.tree).as_posix()
             if module not in {"api", "compat", "app"} and inside != "src/base/status.h":
                 self.error(path, line, f"{module} includes the installed header {header}")

@@ -17,7 +17,8 @@
  * handle at a time; only *_free wants the handle to itself. Handles without a thread count of
  * their own share one pool of worker threads, one per core, which starts with the first such
  * handle and ends with the last. Proofs that run at once share the cores, so together they take as
- * long as one after the other; each needs its own working memory (cuzk_key_info.proof_bytes).
+ * long as one after the other; each needs its own working memory, some 130 bytes for every row of
+ * the key's domain.
  *
  * Processes. After fork() a child may go on using handles that no other thread was using at the
  * moment of the fork.

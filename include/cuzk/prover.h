@@ -68,12 +68,11 @@ typedef struct cuzk_key_info {
     uint32_t signals;     /* public signals */
     uint64_t domain_size; /* a power of two, above constraints + signals */
     uint64_t coefficients;
-    uint64_t key_bytes;   /* size of the .zkey */
-    uint64_t proof_bytes; /* working memory of one proof, about */
+    uint64_t key_bytes; /* size of the .zkey */
 } cuzk_key_info;
 
 #define CUZK_KEY_INFO_INIT                                                                         \
-    { sizeof(cuzk_key_info), NULL, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cuzk_key_info), NULL, 0, 0, 0, 0, 0 }
 
 /* Fills info, which must begin as CUZK_KEY_INFO_INIT. USAGE when it does not. Thread-safe. */
 CUZK_API cuzk_status cuzk_prover_info(const cuzk_prover *prover,

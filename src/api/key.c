@@ -1,0 +1,87 @@
+#include "api/key.h"
+
+#include "base/mem.h"
+#include "groth16/groth16.h"
+
+#include <string.h>
+
+static cuzk_status new_key(cuzk_key **out, const char *name, cuzk_err *err) {
+    void *mem;
+    *out = NULL;
+    if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
+    *out = mem;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__key_open(cuzk_key **out, const char *path, cuzk_zkey_check check, cuzk_pool *pool,
+                           cuzk_err *err) {
+    CUZK_TRY(new_key(out, path, err));
+    cuzk_status st = cuzk_zkey_open(&(*out)->zkey, path, check, pool, err);
+    if (st != CUZK_OK) {
+        cuzk__key_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+cuzk_status cuzk__key_copy(cuzk_key **out, const void *data, size_t n, const char *name,
+                           cuzk_zkey_check check, cuzk_pool *pool, cuzk_err *err) {
+    CUZK_TRY(new_key(out, name, err));
+    cuzk_key *key = *out;
+    cuzk_status st = cuzk_big_alloc(&key->copy, n);
+    if (st != CUZK_OK) {
+        cuzk_err_set(err, st, "%s: not enough memory for a copy (%zu bytes)", name, n);
+    } else {
+        key->copy_len = n;
+        memcpy(key->copy, data, n);
+        st = cuzk_zkey_from_memory(&key->zkey, key->copy, n, name, check, pool, err);
+    }
+    if (st != CUZK_OK) {
+        cuzk__key_free(key);
+        *out = NULL;
+    }
+    return st;
+}
+
+void cuzk__key_free(cuzk_key *key) {
+    if (!key) return;
+    cuzk_zkey_free(key->zkey);
+    cuzk_big_free(key->copy, key->copy_len);
+    cuzk_free(key);
+}
+
+cuzk_status cuzk__key_fits(const cuzk_zkey *zkey, const cuzk_wtns *wtns, cuzk_err *err) {
+    if (wtns->curve != zkey->curve)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: section 1: the witness is for %s, the key %s for %s", wtns->name,
+                            wtns->curve->circom, zkey->name, zkey->curve->circom);
+    if (wtns->n != zkey->n_vars)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: section 2: %u values, but the circuit of %s has %u wires (are "
+                            "both from the same compilation?)",
+                            wtns->name, wtns->n, zkey->name, zkey->n_vars);
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__key_prove(const cuzk_zkey *zkey, const cuzk_wtns *wtns,
+                            const cuzk__blinding *blinding, cuzk_pool *pool, cuzk_json_style style,
+                            cuzk_buf *proof, cuzk_buf *signals, cuzk_err *err) {
+    cuzk_prove_opts opts = {.pool = pool};
+    if (blinding) {
+        opts.r = blinding->r;
+        opts.s = blinding->s;
+    }
+    cuzk_proof points;
+    cuzk_status st = cuzk_groth16_prove(zkey, wtns->values, &opts, &points, NULL, err);
+    cuzk_wipe_stack();
+    if (st != CUZK_OK) return st;
+    cuzk_proof_to_json(&points, style, proof);
+    st = cuzk_buf_status(proof);
+    if (signals && st == CUZK_OK) {
+        cuzk_public_to_json(wtns->values + sizeof(cuzk_u256), zkey->n_public, style, signals);
+        st = cuzk_buf_status(signals);
+    }
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for the proof's text");
+    return CUZK_OK;
+}
