@@ -85,4 +85,6 @@ const cuzk_curve cuzk__curve_bls12_381 = {
     .fp_is_canonical = fp_is_canonical,
     .g1 = CUZK__GROUP_OPS(bls12_381_g1),
     .g2 = CUZK__GROUP_OPS(bls12_381_g2),
+    .pairing_product_is_one = cuzk__bls12_381_pairing_product_is_one,
+    .pairing = cuzk__bls12_381_pairing,
 };

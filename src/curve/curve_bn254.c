@@ -83,4 +83,6 @@ const cuzk_curve cuzk__curve_bn254 = {
     .fp_is_canonical = fp_is_canonical,
     .g1 = CUZK__GROUP_OPS(bn254_g1),
     .g2 = CUZK__GROUP_OPS(bn254_g2),
+    .pairing_product_is_one = cuzk__bn254_pairing_product_is_one,
+    .pairing = cuzk__bn254_pairing,
 };
