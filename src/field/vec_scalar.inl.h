@@ -16,10 +16,18 @@
  * bcast             the same element in every lane
  * add sub neg dbl mul sqr
  * mul_tw            product by a prepared factor, the same in every lane
+ * scale_tw          the prepared factor of w times a constant in Montgomery form
+ * ct gs             butterflies (x, y) -> (x + y w, x - y w) and (x + y, (x - y) w) in place, so
+ *                   that an implementation can reduce lazily
  * zero_mask         bit i is set when lane i is 0
  * inv               every lane inverted; no lane may be 0
  * from_mont/to_mont stored form from and to the Montgomery form of the files (R = 2^(64 limbs)),
- *                   any alignment; here both are the same bytes */
+ *                   any alignment; here both are the same bytes
+ * load_lin/store_lin LANES consecutive elements of the files' form in memory, for linear work:
+ *                   between them only add, sub, neg, dbl, mul_tw, ct, gs and mul by factors that
+ *                   came from elsewhere, since the implementation need not change the Montgomery
+ *                   radix; store_lin gives canonical elements
+ * transpose         lane l of v[k] exchanged with lane k of v[l], LANES batches */
 
 #define FV_CAT2(a, b) a##_##b
 #define FV_CAT(a, b) FV_CAT2(a, b)
@@ -31,29 +39,81 @@ typedef FE_(t) FV_(t);
 typedef FE_(t) FV_(st_t);
 typedef FE_(t) FV_(tw_t);
 
-static inline void FV_(load)(FV_(t) *r, const FV_(st_t) *p) { *r = *p; }
-static inline void FV_(store)(FV_(st_t) *p, const FV_(t) *a) { *p = *a; }
-static inline void FV_(gather)(FV_(t) *r, const FV_(st_t) *const p[FV_(LANES)]) { *r = *p[0]; }
-static inline void FV_(scatter)(FV_(st_t) *const p[FV_(LANES)], const FV_(t) *a) { *p[0] = *a; }
-static inline void FV_(bcast)(FV_(t) *r, const FV_(st_t) *a) { *r = *a; }
+static inline void FV_(load)(FV_(t) * r, const FV_(st_t) * p) {
+    *r = *p;
+}
+static inline void FV_(store)(FV_(st_t) * p, const FV_(t) * a) {
+    *p = *a;
+}
+static inline void FV_(gather)(FV_(t) * r, const FV_(st_t) *const p[FV_(LANES)]) {
+    *r = *p[0];
+}
+static inline void FV_(scatter)(FV_(st_t) *const p[FV_(LANES)], const FV_(t) * a) {
+    *p[0] = *a;
+}
+static inline void FV_(bcast)(FV_(t) * r, const FV_(st_t) * a) {
+    *r = *a;
+}
 
-static inline void FV_(add)(FV_(t) *r, const FV_(t) *a, const FV_(t) *b) { FE_(add)(r, a, b); }
-static inline void FV_(sub)(FV_(t) *r, const FV_(t) *a, const FV_(t) *b) { FE_(sub)(r, a, b); }
-static inline void FV_(neg)(FV_(t) *r, const FV_(t) *a) { FE_(neg)(r, a); }
-static inline void FV_(dbl)(FV_(t) *r, const FV_(t) *a) { FE_(dbl)(r, a); }
-static inline void FV_(mul)(FV_(t) *r, const FV_(t) *a, const FV_(t) *b) { FE_(mul)(r, a, b); }
-static inline void FV_(sqr)(FV_(t) *r, const FV_(t) *a) { FE_(sqr)(r, a); }
-static inline void FV_(make_tw)(FV_(tw_t) *w, const FE_(t) *mont) { *w = *mont; }
-static inline void FV_(mul_tw)(FV_(t) *r, const FV_(t) *a, const FV_(tw_t) *w) {
+static inline void FV_(add)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
+    FE_(add)(r, a, b);
+}
+static inline void FV_(sub)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
+    FE_(sub)(r, a, b);
+}
+static inline void FV_(neg)(FV_(t) * r, const FV_(t) * a) {
+    FE_(neg)(r, a);
+}
+static inline void FV_(dbl)(FV_(t) * r, const FV_(t) * a) {
+    FE_(dbl)(r, a);
+}
+static inline void FV_(mul)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
+    FE_(mul)(r, a, b);
+}
+static inline void FV_(sqr)(FV_(t) * r, const FV_(t) * a) {
+    FE_(sqr)(r, a);
+}
+static inline void FV_(make_tw)(FV_(tw_t) * w, const FE_(t) * mont) {
+    *w = *mont;
+}
+static inline void FV_(mul_tw)(FV_(t) * r, const FV_(t) * a, const FV_(tw_t) * w) {
     FE_(mul)(r, a, w);
 }
-static inline unsigned FV_(zero_mask)(const FV_(t) *a) { return FE_(is_zero)(a); }
-static inline void FV_(inv)(FV_(t) *r, const FV_(t) *a) { FE_(inv)(r, a); }
-static inline void FV_(from_mont)(FV_(st_t) *r, const void *mont) {
+static inline void FV_(scale_tw)(FV_(tw_t) * r, const FV_(tw_t) * w, const FE_(t) * mont) {
+    FE_(mul)(r, w, mont);
+}
+static inline void FV_(ct)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    FV_(t) p;
+    FE_(mul)(&p, y, w);
+    FE_(sub)(y, x, &p);
+    FE_(add)(x, x, &p);
+}
+static inline void FV_(gs)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    FV_(t) d;
+    FE_(sub)(&d, x, y);
+    FE_(add)(x, x, y);
+    FE_(mul)(y, &d, w);
+}
+static inline unsigned FV_(zero_mask)(const FV_(t) * a) {
+    return FE_(is_zero)(a);
+}
+static inline void FV_(inv)(FV_(t) * r, const FV_(t) * a) {
+    FE_(inv)(r, a);
+}
+static inline void FV_(from_mont)(FV_(st_t) * r, const void *mont) {
     __builtin_memcpy(r, mont, sizeof *r);
 }
-static inline void FV_(to_mont)(void *mont, const FV_(st_t) *a) {
+static inline void FV_(to_mont)(void *mont, const FV_(st_t) * a) {
     __builtin_memcpy(mont, a, sizeof *a);
+}
+static inline void FV_(load_lin)(FV_(t) * r, const void *mem) {
+    __builtin_memcpy(r, mem, sizeof *r);
+}
+static inline void FV_(store_lin)(void *mem, const FV_(t) * a) {
+    __builtin_memcpy(mem, a, sizeof *a);
+}
+static inline void FV_(transpose)(FV_(t) v[FV_(LANES)]) {
+    (void)v;
 }
 
 #undef FV_

@@ -1,0 +1,272 @@
+/* Transforms of whole arrays by passes over memory: include-template.
+ *
+ * Parameters (all undefined again at the end):
+ *   NT         prefix to generate; the result is the constant table NT_kernels
+ *   NT_FV      prefix of the batches of scalar-field elements, an instance of field/vec_*.inl.h
+ *   NT_FE      prefix of the field itself
+ *   NT_LEAF    log2 of the elements of the largest leaf (a leaf and its table part should fit
+ *              the second-level cache)
+ *   NT_IN_PLACE  1 when batches are single elements in the files' own form (LANES is 1): leaves are
+ *              transformed where they lie; 0 otherwise
+ *   NT_TABLE   name of the cuzk__ntt_kernels to define
+ *
+ * DESIGN. The top levels are done in column passes: a pass of r levels takes tiles of 2^r rows and
+ * a few neighbouring columns into a small buffer, runs the levels there and writes them back, so
+ * the array crosses the memory bus once for up to 8 levels. The rest are contiguous leaves. Each
+ * pass is one parallel loop. Coset factors and 1/n are applied inside the leaves, in blocks of
+ * 2^BASE_LOG2 elements: element k of block i is coefficient rev(i) + rev(k) n / 2^BASE_LOG2, so its
+ * factor is h_i G[k] with one small table G; h_i is folded into the block's first node. */
+
+#define NT_CAT2(a, b) a##_##b
+#define NT_CAT(a, b) NT_CAT2(a, b)
+#define NT_(name) NT_CAT(NT, name)
+#define FV_(name) NT_CAT(NT_FV, name)
+#define FE_(name) NT_CAT(NT_FE, name)
+
+#include "ntt/ntt_block.inl.h"
+
+enum {
+    NT_(TILE_BATCHES) = (CUZK__NTT_COLS << CUZK__NTT_PASS_LOG2) / FV_(LANES),
+    NT_(COL_BATCHES) = CUZK__NTT_COLS / FV_(LANES),
+    NT_(BASE_BATCHES) = (1 << CUZK__NTT_BASE_LOG2) / FV_(LANES),
+    NT_(LEAF_BATCHES) = (1 << (NT_LEAF)) / FV_(LANES)
+};
+
+/* Coset factors of one call. */
+typedef struct NT_(coset) {
+    unsigned base;                     /* log2 of the block size */
+    cuzk_u256 pow[CUZK__NTT_MAX_LOG2]; /* [t]: g^(2^t) */
+    FV_(t) g[NT_(BASE_BATCHES)];       /* [k]: (g^(n / 2^base))^rev(k) */
+} NT_(coset);
+
+typedef struct NT_(job) {
+    const cuzk_ntt_plan *plan;
+    cuzk_u256 *x;
+    NT_(tab) fwd, inv;
+    cuzk__ntt_op op;
+    bool inverse;
+    unsigned leaf;
+    unsigned depth, levels; /* of the current column pass: levels above it, its own */
+    bool down;
+    const NT_(coset) * coset;
+} NT_(job);
+
+/* The table holds n / (2 LANES) prepared factors and, when LANES > 1, n / 2 elements after them;
+ * at least two of each, because node 0 of two levels also names W[1]. */
+static size_t NT_(entries)(unsigned log2n) {
+    const size_t n = (size_t)1 << log2n;
+    return n < 4 ? 2 : n / 2;
+}
+
+static size_t NT_(tw_bytes)(unsigned log2n) {
+    const size_t bytes = NT_(entries)(log2n) / FV_(LANES) * sizeof(FV_(tw_t));
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static size_t NT_(table_bytes)(unsigned log2n) {
+    const size_t lane = FV_(LANES) > 1 ? NT_(entries)(log2n) * sizeof(FV_(st_t)) : 0;
+    return NT_(tw_bytes)(log2n) + lane;
+}
+
+/* W is multiplicative over the bits of its index: W[2^s] is a primitive 2^(s+2)-th root, and
+ * W[a + b] = W[a] W[b] when a and b share no bit. Runs of `RUN` are one base times a small
+ * table. */
+static void NT_(table_fill)(const cuzk_ntt_plan *plan, size_t begin, size_t end) {
+    enum { RUN_LOG2 = 6, RUN = 1 << RUN_LOG2 };
+    cuzk_u256 low[RUN];
+    size_t filled = 1;
+    low[0] = plan->fr->one;
+    for (unsigned s = 0; s < RUN_LOG2 && s + 2 <= plan->log2n; s++, filled *= 2)
+        for (size_t k = 0; k < filled; k++)
+            FE_(mul)(&low[filled + k], &low[k], &plan->roots[s + 2]);
+    FV_(tw_t) *w = plan->table;
+    FV_(st_t) *lane = (FV_(st_t) *)(void *)((char *)plan->table + NT_(tw_bytes)(plan->log2n));
+    const size_t tws = NT_(entries)(plan->log2n) / FV_(LANES);
+    cuzk_u256 base = plan->fr->one;
+    for (size_t i = begin; i < end; i++) {
+        if (i == begin || i % RUN == 0) {
+            base = plan->fr->one;
+            for (unsigned s = RUN_LOG2; i >> s; s++)
+                if (i >> s & 1) FE_(mul)(&base, &base, &plan->roots[s + 2]);
+        }
+        cuzk_u256 v;
+        FE_(mul)(&v, &base, &low[i % RUN % filled]);
+        if (i < tws) FV_(make_tw)(&w[i], &v);
+        if (FV_(LANES) > 1) FV_(from_mont)(&lane[i], &v);
+    }
+}
+
+static NT_(tab) NT_(tab_of)(const cuzk_ntt_plan *plan, bool inverse) {
+    NT_(tab) t = {.w = plan->table, .inverse = inverse};
+    if (FV_(LANES) > 1) {
+        cuzk_u256 m;
+        FE_(neg)(&m, &plan->fr->one);
+        FV_(from_mont)(&t.minus_one, &m);
+        const void *lane = (const char *)plan->table + NT_(tw_bytes)(plan->log2n);
+        t.lane = lane;
+    }
+    return t;
+}
+
+/* Tiles [begin, end) of the current column pass. */
+static void NT_(columns)(void *arg, size_t begin, size_t end) {
+    const NT_(job) *job = arg;
+    FV_(t) tile[NT_(TILE_BATCHES)];
+    const NT_(tab) *t = job->inverse ? &job->inv : &job->fwd;
+    const unsigned below = job->plan->log2n - job->depth - job->levels; /* log2 of a row */
+    const size_t per_node = ((size_t)1 << below) / CUZK__NTT_COLS;
+    const size_t rows = (size_t)1 << job->levels;
+    const size_t cols = NT_(COL_BATCHES);
+    for (size_t k = begin; k < end; k++) {
+        const size_t node = k / per_node;
+        cuzk_u256 *x = job->x + (node << (below + job->levels)) + k % per_node * CUZK__NTT_COLS;
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                FV_(load_lin)(&tile[r * cols + c], x + (r << below) + c * FV_(LANES));
+        if (job->down)
+            NT_(down_block)(t, tile, job->levels, cols, node, NULL);
+        else
+            NT_(up_block)(t, tile, job->levels, cols, node, NULL);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                FV_(store_lin)(x + (r << below) + c * FV_(LANES), &tile[r * cols + c]);
+    }
+}
+
+/* A leaf's node with coset factors: down to blocks of 2^base elements, the factors, up again. */
+static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, size_t i) {
+    const NT_(coset) *cs = job->coset;
+    const bool back = job->op == CUZK__NTT_TO_COSET;
+    if (levels > cs->base) {
+        const unsigned step = levels - cs->base == 1 ? 1 : 2;
+        const size_t part = ((size_t)1 << (levels - step)) / FV_(LANES);
+        NT_(down_block)(&job->inv, x, step, part, i, NULL);
+        for (size_t k = 0; k < (size_t)1 << step; k++)
+            NT_(coset_block)(job, x + k * part, levels - step, (i << step) + k);
+        if (back) NT_(up_block)(&job->fwd, x, step, part, i, NULL);
+        return;
+    }
+    cuzk_u256 h = job->plan->n_inv;
+    const unsigned top = job->plan->log2n - levels; /* bits of i */
+    for (unsigned u = 0; u < top; u++)
+        if (i >> u & 1) FE_(mul)(&h, &h, &cs->pow[top - 1 - u]);
+    NT_(down_all)(&job->inv, x, levels, i, &h);
+    const size_t batches = ((size_t)1 << levels) / FV_(LANES);
+    for (size_t k = 0; k < batches; k++)
+        FV_(mul)(&x[k], &x[k], &cs->g[k]);
+    if (back) NT_(up_all)(&job->fwd, x, levels, i, NULL);
+}
+
+/* Leaf i in working form. */
+static void NT_(one_leaf)(const NT_(job) * job, FV_(t) * x, size_t i) {
+    const NT_(tab) *t = job->inverse ? &job->inv : &job->fwd;
+    const cuzk_u256 *h = job->inverse ? &job->plan->n_inv : NULL;
+    if (job->op == CUZK__NTT_NR)
+        NT_(down_all)(t, x, job->leaf, i, h);
+    else if (job->op == CUZK__NTT_RN)
+        NT_(up_all)(t, x, job->leaf, i, h);
+    else
+        NT_(coset_block)(job, x, job->leaf, i);
+}
+
+#if NT_IN_PLACE
+static void NT_(leaves)(void *arg, size_t begin, size_t end) {
+    const NT_(job) *job = arg;
+    for (size_t i = begin; i < end; i++)
+        NT_(one_leaf)(job, job->x + (i << job->leaf), i);
+}
+#else
+static void NT_(leaves)(void *arg, size_t begin, size_t end) {
+    const NT_(job) *job = arg;
+    FV_(t) buf[NT_(LEAF_BATCHES)];
+    const size_t batches = ((size_t)1 << job->leaf) / FV_(LANES);
+    for (size_t i = begin; i < end; i++) {
+        cuzk_u256 *x = job->x + (i << job->leaf);
+        for (size_t k = 0; k < batches; k++)
+            FV_(load_lin)(&buf[k], x + k * FV_(LANES));
+        NT_(one_leaf)(job, buf, i);
+        for (size_t k = 0; k < batches; k++)
+            FV_(store_lin)(x + k * FV_(LANES), &buf[k]);
+    }
+}
+#endif
+
+static void NT_(column_pass)(NT_(job) * job, unsigned depth, unsigned levels, bool down,
+                             cuzk_pool *pool) {
+    const size_t tiles = (((size_t)1 << job->plan->log2n) / CUZK__NTT_COLS) >> levels;
+    const size_t min_tiles = (size_t)(1 << CUZK__NTT_PASS_LOG2) >> levels;
+    job->depth = depth;
+    job->levels = levels;
+    job->down = down;
+    cuzk_pool_run_ranges(pool, tiles, min_tiles, 8, NT_(columns), job);
+}
+
+static void NT_(coset_init)(NT_(coset) * cs, const cuzk_ntt_plan *plan, unsigned leaf,
+                            const cuzk_u256 *g) {
+    const unsigned log2n = plan->log2n;
+    cs->base = leaf < CUZK__NTT_BASE_LOG2 ? leaf : CUZK__NTT_BASE_LOG2;
+    cs->pow[0] = *g;
+    for (unsigned t = 1; t < log2n; t++)
+        FE_(sqr)(&cs->pow[t], &cs->pow[t - 1]);
+    cuzk_u256 plain[1 << CUZK__NTT_BASE_LOG2];
+    FV_(st_t) st[1 << CUZK__NTT_BASE_LOG2];
+    plain[0] = plan->fr->one;
+    for (unsigned s = 0; s < cs->base; s++)
+        for (size_t k = 0; k < (size_t)1 << s; k++)
+            FE_(mul)(&plain[((size_t)1 << s) + k], &plain[k], &cs->pow[log2n - 1 - s]);
+    for (size_t k = 0; k < (size_t)1 << cs->base; k++)
+        FV_(from_mont)(&st[k], &plain[k]);
+    for (size_t k = 0; k < (size_t)1 << cs->base; k += FV_(LANES))
+        FV_(load)(&cs->g[k / FV_(LANES)], &st[k]);
+}
+
+static void NT_(run)(const cuzk_ntt_plan *plan, cuzk__ntt_op op, bool inverse, cuzk_u256 *x,
+                     const cuzk_u256 *g, cuzk_pool *pool) {
+    NT_(coset) coset;
+    cuzk__ntt_split split;
+    cuzk__ntt_split_for(&split, plan->log2n, NT_LEAF, cuzk_pool_threads(pool));
+    NT_(job) job = {.plan = plan, .x = x, .op = op, .leaf = split.leaf};
+    job.fwd = NT_(tab_of)(plan, false);
+    job.inv = NT_(tab_of)(plan, true);
+    if (g) {
+        NT_(coset_init)(&coset, plan, split.leaf, g);
+        job.coset = &coset;
+    }
+    const bool both = op == CUZK__NTT_TO_COSET;
+    job.inverse = g || inverse;
+    unsigned depth = 0;
+    for (unsigned p = 0; p < split.passes && op != CUZK__NTT_RN; p++) {
+        NT_(column_pass)(&job, depth, split.levels[p], true, pool);
+        depth += split.levels[p];
+    }
+    const size_t leaves = (size_t)1 << (plan->log2n - split.leaf);
+    cuzk_pool_run_ranges(pool, leaves, 1, 8, NT_(leaves), &job);
+    if (op != CUZK__NTT_RN && !both) return;
+    if (both) job.inverse = false;
+    depth = plan->log2n - split.leaf;
+    for (unsigned p = split.passes; p-- > 0;) {
+        depth -= split.levels[p];
+        NT_(column_pass)(&job, depth, split.levels[p], false, pool);
+    }
+}
+
+const cuzk__ntt_kernels NT_TABLE = {
+    .min_log2n = FV_(LANES) == 1 ? 1 : 2 * NT_(LANE_LOG2) + 1,
+    .leaf_log2 = NT_LEAF,
+    .table_bytes = NT_(table_bytes),
+    .table_fill = NT_(table_fill),
+    .run = NT_(run),
+};
+
+#undef NT_
+#undef FV_
+#undef FE_
+#undef NT_CAT
+#undef NT_CAT2
+#undef NT_INLINE
+#undef NT
+#undef NT_FV
+#undef NT_FE
+#undef NT_LEAF
+#undef NT_TABLE
+#undef NT_IN_PLACE
