@@ -183,6 +183,32 @@ class StyleRules(PlantedTree):
         self.expect("scripts", "tools/x.py:1: Python")
 
 
+class Skips(unittest.TestCase):
+    def check(self, statuses, text):
+        with tempfile.TemporaryDirectory(prefix="cuzk-skips-") as tmp:
+            tree = pathlib.Path(tmp)
+            for directory in ("tools", "tests"):
+                (tree / directory).mkdir()
+            shutil.copy(ROOT / "tools" / "check_skips.py", tree / "tools")
+            (tree / "tests" / "expected_skips.txt").write_text(text)
+            cases = "".join(f'<testcase name="{n}" status="{s}"/>' for n, s in statuses.items())
+            (tree / "run.xml").write_text(f"<testsuite>{cases}</testsuite>")
+            return subprocess.run([sys.executable, str(tree / "tools" / "check_skips.py"),
+                                   str(tree / "run.xml")], capture_output=True,
+                                  check=False).returncode
+
+    def test_agreement(self):
+        self.assertEqual(self.check({"a": "run", "b": "notrun"}, "b # why\n"), 0)
+        self.assertEqual(self.check({"a": "run"}, "b\n"), 0)
+        self.assertEqual(self.check({"a": "run"}, "a unless sh\n"), 0)
+        self.assertEqual(self.check({"a": "notrun"}, "a unless no-such-command\n"), 0)
+
+    def test_difference(self):
+        self.assertEqual(self.check({"a": "notrun"}, ""), 1)
+        self.assertEqual(self.check({"a": "run"}, "a\n"), 1)
+        self.assertEqual(self.check({"a": "run"}, "a unless no-such-command\n"), 1)
+
+
 class Drift(unittest.TestCase):
     def test_changed_constant(self):
         with tempfile.TemporaryDirectory(prefix="cuzk-drift-") as tmp:
