@@ -1,0 +1,41 @@
+/* One instance of the algorithms: a curve, a group, an implementation of its field.
+ *
+ * msm.c is written once for all and knows points only by size; everything that touches a
+ * coordinate is behind this table. kernel.inl.h fills it.
+ */
+#ifndef CUZK_MSM_KERNEL_H
+#define CUZK_MSM_KERNEL_H
+
+#include "curve/curve.h"
+#include "msm/digits.h"
+
+#include <stddef.h>
+
+/* Room for the XYZZ form of any point; an instance uses its front. */
+typedef struct cuzk__msm_acc {
+    _Alignas(16) uint8_t b[2 * CUZK_POINT_MAX];
+} cuzk__msm_acc;
+
+typedef struct cuzk__msm_kernel {
+    size_t point_size;
+
+    /* acc = infinity; acc += a; acc *= 2^times; *out = acc as an affine point. */
+    void (*acc_zero)(cuzk__msm_acc *acc);
+    void (*acc_add)(cuzk__msm_acc *acc, const cuzk__msm_acc *a);
+    void (*acc_dbl)(cuzk__msm_acc *acc, unsigned times);
+    void (*acc_to_affine)(void *out, const cuzk__msm_acc *acc);
+
+    /* Few points: Pippenger with XYZZ buckets, one window after the other. *acc is the whole sum.
+     * `buckets` has room for 2^(c-1) cuzk__msm_acc. */
+    void (*few)(cuzk__msm_acc *acc, const cuzk__digits *d, const uint8_t *bases,
+                const uint8_t *scalars, size_t n, cuzk__msm_acc *buckets);
+} cuzk__msm_kernel;
+
+extern const cuzk__msm_kernel cuzk__msm_bn254_g1_portable, cuzk__msm_bn254_g2_portable,
+    cuzk__msm_bls12_381_g1_portable, cuzk__msm_bls12_381_g2_portable;
+#ifdef CUZK_FIELD_ASM
+extern const cuzk__msm_kernel cuzk__msm_bn254_g1_asm, cuzk__msm_bn254_g2_asm,
+    cuzk__msm_bls12_381_g1_asm, cuzk__msm_bls12_381_g2_asm;
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+/* Fills one cuzk__msm_kernel: include-template.
+ *
+ * Parameters (undefined again at the end):
+ *   MSM        prefix to generate and, behind cuzk__msm_, the table's name
+ *   MSM_EC     prefix of the group, e.g. cuzk_bn254_g1
+ *   MSM_F      prefix of its field, e.g. cuzk_bn254_fp
+ *
+ * Names with M_ are generated, EC_ are the group's, F_ the field's. */
+
+#define MSM_CAT2(a, b) a##_##b
+#define MSM_CAT(a, b) MSM_CAT2(a, b)
+#define M_(name) MSM_CAT(MSM, name)
+#define EC_(name) MSM_CAT(MSM_EC, name)
+#define F_(name) MSM_CAT(MSM_F, name)
+
+#include "msm/few.inl.h"
+
+#define MSM_TABLE2(name) cuzk__msm_##name
+#define MSM_TABLE(name) MSM_TABLE2(name)
+
+const cuzk__msm_kernel MSM_TABLE(MSM) = {
+    .point_size = sizeof(EC_(affine_t)),
+    .acc_zero = M_(acc_zero),
+    .acc_add = M_(acc_add),
+    .acc_dbl = M_(acc_dbl),
+    .acc_to_affine = M_(acc_to_affine),
+    .few = M_(few),
+};
+
+#undef MSM_TABLE
+#undef MSM_TABLE2
+#undef M_
+#undef EC_
+#undef F_
+#undef MSM_CAT
+#undef MSM_CAT2
+#undef MSM
+#undef MSM_EC
+#undef MSM_F

@@ -1,0 +1,335 @@
+/* cuzk_msm on bases with known logarithms: the sum is then one multiplication of the generator
+ * by an inner product in the scalar field. Every pattern runs on both implementations and on 1, 2
+ * and 7 threads. */
+#include "support.h"
+
+#include "base/thread.h"
+#include "msm/msm.h"
+
+#include <cmocka.h>
+
+enum { MOST = 3000, POOLS = 3 };
+
+static cuzk_pool *pools[POOLS];
+
+typedef struct {
+    const cuzk_curve *curve;
+    cuzk_group group;
+    const cuzk_group_ops *ops;
+    size_t size;
+    uint8_t *bases;  /* MOST points, then room for one byte of misalignment */
+    cuzk_u256 *logs; /* Montgomery form */
+} fixture;
+
+static fixture fixtures[4];
+
+static void random_scalar(const cuzk_fr_ops *fr, cuzk_u256 *plain) {
+    uint8_t wide[64];
+    test_rng_bytes(wide, sizeof wide);
+    fr->from_wide(plain, wide);
+    fr->from_mont(plain, plain);
+}
+
+/* a G, (a + d) G, (a + 2d) G, …: partial sums of such points meet often, which is the point. */
+static void make_fixture(fixture *f, cuzk_curve_id id, cuzk_group group) {
+    f->curve = cuzk_curve_get(id);
+    f->group = group;
+    f->ops = cuzk_curve_group(f->curve, group);
+    f->size = f->ops->point_size;
+    f->bases = malloc(MOST * f->size + 1);
+    f->logs = malloc(MOST * sizeof *f->logs);
+    const cuzk_fr_ops *fr = f->curve->fr;
+    cuzk_u256 a, d;
+    cuzk_point step;
+    random_scalar(fr, &a);
+    random_scalar(fr, &d);
+    f->ops->mul(f->bases, f->ops->generator, &a);
+    f->ops->mul(&step, f->ops->generator, &d);
+    fr->to_mont(&f->logs[0], &a);
+    fr->to_mont(&d, &d);
+    for (size_t i = 1; i < MOST; i++) {
+        f->ops->add(f->bases + i * f->size, f->bases + (i - 1) * f->size, &step);
+        fr->add(&f->logs[i], &f->logs[i - 1], &d);
+    }
+}
+
+static int setup(void **state) {
+    (void)state;
+    static const unsigned threads[POOLS] = {1, 2, 7};
+    test_rng_start();
+    for (int i = 0; i < POOLS; i++)
+        if (cuzk_pool_new(&pools[i], threads[i]) != CUZK_OK) return 1;
+    make_fixture(&fixtures[0], CUZK_BN254, CUZK_G1);
+    make_fixture(&fixtures[1], CUZK_BN254, CUZK_G2);
+    make_fixture(&fixtures[2], CUZK_BLS12_381, CUZK_G1);
+    make_fixture(&fixtures[3], CUZK_BLS12_381, CUZK_G2);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (int i = 0; i < POOLS; i++)
+        cuzk_pool_free(pools[i]);
+    for (int i = 0; i < 4; i++) {
+        free(fixtures[i].bases);
+        free(fixtures[i].logs);
+    }
+    return 0;
+}
+
+/* One input: bases and logs copied from a fixture and then changed, scalars plain. */
+typedef struct {
+    const fixture *f;
+    size_t n;
+    uint8_t *bases;
+    cuzk_u256 *logs, *scalars;
+} input;
+
+static void input_new(input *in, const fixture *f, size_t n) {
+    in->f = f;
+    in->n = n;
+    in->bases = malloc(n * f->size + 1);
+    in->logs = malloc(n * sizeof *in->logs + 1);
+    in->scalars = malloc(n * sizeof *in->scalars + 1);
+    memcpy(in->bases, f->bases, n * f->size);
+    memcpy(in->logs, f->logs, n * sizeof *in->logs);
+    for (size_t i = 0; i < n; i++)
+        random_scalar(f->curve->fr, &in->scalars[i]);
+}
+
+static void input_free(input *in) {
+    free(in->bases);
+    free(in->logs);
+    free(in->scalars);
+}
+
+static void set_small(cuzk_u256 *k, uint64_t v) {
+    memset(k, 0, sizeof *k);
+    k->l[0] = v;
+}
+
+/* k = r - v */
+static void set_negative(const cuzk_fr_ops *fr, cuzk_u256 *k, uint64_t v) {
+    uint64_t borrow = cuzk_subb(&k->l[0], fr->modulus.l[0], v, 0);
+    for (int i = 1; i < 4; i++)
+        borrow = cuzk_subb(&k->l[i], fr->modulus.l[i], 0, borrow);
+}
+
+static void set_infinity(input *in, size_t i) {
+    memset(in->bases + i * in->f->size, 0, in->f->size);
+    memset(&in->logs[i], 0, sizeof in->logs[i]);
+}
+
+/* base i becomes base j, or its negative */
+static void set_copy(input *in, size_t i, size_t j, bool negative) {
+    uint8_t *p = in->bases + i * in->f->size;
+    memcpy(p, in->bases + j * in->f->size, in->f->size);
+    in->logs[i] = in->logs[j];
+    if (!negative) return;
+    cuzk_u256 zero = {{0}};
+    in->f->ops->neg(p, p);
+    in->f->curve->fr->sub(&in->logs[i], &zero, &in->logs[i]);
+}
+
+static void expect(const input *in, cuzk_point *out) {
+    const cuzk_fr_ops *fr = in->f->curve->fr;
+    cuzk_u256 sum = {{0}}, t;
+    for (size_t i = 0; i < in->n; i++) {
+        fr->to_mont(&t, &in->scalars[i]);
+        fr->mul(&t, &t, &in->logs[i]);
+        fr->add(&sum, &sum, &t);
+    }
+    fr->from_mont(&sum, &sum);
+    memset(out, 0, sizeof *out);
+    in->f->ops->mul(out, in->f->ops->generator, &sum);
+}
+
+static void check_with(const input *in, const cuzk_point *want, cuzk_pool *pool, cuzk_cpu_impl impl,
+                       unsigned window) {
+    cuzk_msm_args args = {
+        .curve = in->f->curve->id,
+        .group = in->f->group,
+        .n = in->n,
+        .bases = in->bases,
+        .scalars = in->scalars,
+        .impl = impl,
+        .window = window,
+        .pool = pool,
+    };
+    cuzk_point got;
+    assert_int_equal(cuzk_msm(&args, &got), CUZK_OK);
+    if (memcmp(&got, want, sizeof got) != 0)
+        fail_msg("%s g%d n=%zu threads=%u impl=%d window=%u: wrong sum", in->f->curve->name,
+                 in->f->group, in->n, cuzk_pool_threads(pool), impl, window);
+}
+
+static void check(const input *in) {
+    cuzk_point want;
+    expect(in, &want);
+    for (int i = 0; i < POOLS; i++) {
+        check_with(in, &want, pools[i], CUZK_CPU_ASM, 0);
+        if (in->n <= 600) check_with(in, &want, pools[i], CUZK_CPU_PORTABLE, 0);
+    }
+    check_with(in, &want, NULL, CUZK_CPU_PORTABLE, 0);
+}
+
+static void for_each_group(size_t n, void (*change)(input *)) {
+    for (int g = 0; g < 4; g++) {
+        input in;
+        input_new(&in, &fixtures[g], n);
+        if (change) change(&in);
+        check(&in);
+        input_free(&in);
+    }
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 31, 64, 129, 300, 513, 1000, 2047, 3000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for_each_group(sizes[i], NULL);
+}
+
+static void all_zero(input *in) {
+    memset(in->scalars, 0, in->n * sizeof in->scalars[0]);
+}
+static void all_one(input *in) {
+    for (size_t i = 0; i < in->n; i++)
+        set_small(&in->scalars[i], 1);
+}
+static void all_minus_one(input *in) {
+    for (size_t i = 0; i < in->n; i++)
+        set_negative(in->f->curve->fr, &in->scalars[i], 1);
+}
+static void all_equal(input *in) {
+    for (size_t i = 1; i < in->n; i++)
+        in->scalars[i] = in->scalars[0];
+}
+static void bits(input *in) {
+    for (size_t i = 0; i < in->n; i++)
+        set_small(&in->scalars[i], test_rng() & 1);
+}
+static void half_bits(input *in) {
+    for (size_t i = 0; i < in->n; i++)
+        if (test_rng() & 1) set_small(&in->scalars[i], test_rng() & 1);
+}
+static void small(input *in) {
+    for (size_t i = 0; i < in->n; i++) {
+        uint64_t v = test_rng() >> (test_rng() & 63);
+        if (test_rng() & 1)
+            set_small(&in->scalars[i], v);
+        else
+            set_negative(in->f->curve->fr, &in->scalars[i], v ? v : 1);
+    }
+}
+/* around r/2, where signs turn, and around powers of two, where digits carry */
+static void borders(input *in) {
+    const cuzk_fr_ops *fr = in->f->curve->fr;
+    for (size_t i = 0; i < in->n; i++) {
+        cuzk_u256 *k = &in->scalars[i];
+        if (i % 3 == 0) {
+            for (int j = 0; j < 4; j++)
+                k->l[j] = fr->modulus.l[j] >> 1 | (j < 3 ? fr->modulus.l[j + 1] << 63 : 0);
+            k->l[0] += test_rng() % 5 - 2;
+        } else {
+            unsigned bit = (unsigned)(test_rng() % (fr->bits - 1));
+            memset(k, 0, sizeof *k);
+            k->l[bit / 64] = (uint64_t)1 << (bit % 64);
+            if (i % 3 == 1) {
+                uint64_t borrow = 1;
+                for (int j = 0; j < 4; j++)
+                    borrow = cuzk_subb(&k->l[j], k->l[j], 0, borrow);
+            }
+        }
+    }
+}
+static void infinities(input *in) {
+    for (size_t i = 0; i < in->n; i++)
+        if (test_rng() % 3) set_infinity(in, i);
+    bits(in);
+}
+static void only_infinities(input *in) {
+    for (size_t i = 0; i < in->n; i++)
+        set_infinity(in, i);
+}
+static void one_base(input *in) {
+    for (size_t i = 1; i < in->n; i++)
+        set_copy(in, i, 0, false);
+}
+static void one_base_all_equal(input *in) {
+    one_base(in);
+    all_equal(in);
+}
+static void opposite_pairs(input *in) {
+    for (size_t i = 1; i < in->n; i += 2) {
+        set_copy(in, i, i - 1, true);
+        in->scalars[i] = in->scalars[i - 1];
+    }
+}
+/* few bases, signs and scalars: sums cancel, double and come back all the time */
+static void collisions(input *in) {
+    for (size_t i = 4; i < in->n; i++) {
+        set_copy(in, i, test_rng() % 4, test_rng() & 1);
+        if (test_rng() & 1)
+            set_small(&in->scalars[i], test_rng() % 3);
+        else
+            in->scalars[i] = in->scalars[test_rng() % 4];
+    }
+}
+
+static void test_patterns(void **state) {
+    (void)state;
+    static void (*const patterns[])(input *) = {
+        all_zero,       all_one,   all_minus_one, all_equal,       bits,     half_bits,
+        small,          borders,   infinities,    only_infinities, one_base, one_base_all_equal,
+        opposite_pairs, collisions};
+    static const size_t sizes[] = {3, 65, 600, 2500};
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++)
+            for_each_group(sizes[j], patterns[i]);
+}
+
+static void test_windows(void **state) {
+    (void)state;
+    for (int g = 0; g < 4; g += 2) {
+        input in;
+        cuzk_point want;
+        input_new(&in, &fixtures[g], 700);
+        expect(&in, &want);
+        for (unsigned c = 2; c <= 16; c++)
+            check_with(&in, &want, pools[c % POOLS], CUZK_CPU_ASM, c);
+        input_free(&in);
+    }
+}
+
+static void test_unaligned(void **state) {
+    (void)state;
+    for (int g = 0; g < 4; g++) {
+        input in;
+        cuzk_point want, got;
+        input_new(&in, &fixtures[g], 900);
+        expect(&in, &want);
+        uint8_t *scalars = malloc(900 * 32 + 1);
+        memmove(in.bases + 1, in.bases, 900 * in.f->size);
+        memcpy(scalars + 1, in.scalars, 900 * 32);
+        cuzk_msm_args args = {.curve = in.f->curve->id,
+                              .group = in.f->group,
+                              .n = in.n,
+                              .bases = in.bases + 1,
+                              .scalars = scalars + 1};
+        assert_int_equal(cuzk_msm(&args, &got), CUZK_OK);
+        assert_memory_equal(&got, &want, sizeof got);
+        free(scalars);
+        input_free(&in);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_unaligned),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
