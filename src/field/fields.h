@@ -15,14 +15,17 @@
 #include "field/bn254_params.h"
 #include "field/limb.h"
 
-#if defined(CUZK_FIELD_ASM) && !defined(CUZK_FIELD_PORTABLE) && !defined(__CUDACC__)
+#if defined(CUZK__FIELD_EXTERNAL_HOOKS)
+/* The includer (the CUDA backend) has defined cuzk_*_{mul,sqr}_asm itself. */
+#define CUZK__FIELD_USE_ASM 1
+#elif defined(CUZK_FIELD_ASM) && !defined(CUZK_FIELD_PORTABLE) && !defined(__CUDACC__)
 #define CUZK__FIELD_USE_ASM 1
 #include "field/blst_asm.h"
 #else
 #define CUZK__FIELD_USE_ASM 0
 #endif
 
-#if CUZK__FIELD_USE_ASM
+#if CUZK__FIELD_USE_ASM && !defined(CUZK__FIELD_EXTERNAL_HOOKS)
 #define CUZK__ASM_HOOKS(fe, type, mul_fn, sqr_fn, modulus, n0)                                     \
     static CUZK_HD void fe##_mul_asm(type *r, const type *a, const type *b) {                      \
         static const type p = {modulus};                                                           \

@@ -1,0 +1,31 @@
+# CUDA, only with -DCUZK_CUDA=ON: nvcc (toolkit 12.4 or later) on PATH or in CMAKE_CUDA_COMPILER.
+# The runtime is linked statically and loads the driver when first used, so that programs start on
+# machines without one.
+option(CUZK_CUDA "Build the CUDA backend" OFF)
+if(CUZK_CUDA)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    message(FATAL_ERROR "CUZK_CUDA is ON but nvcc was not found; put it on PATH or turn CUZK_CUDA off")
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit 12.4 REQUIRED)
+  set(CMAKE_CUDA_STANDARD 17)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+endif()
+
+# Flags for a target's .cu files. Registers and spills of every kernel are printed into the build
+# log; tools/check_sass.py reads them from the objects. C's designated types (cuzk_point's
+# _Alignas) are spelled alignas in C++.
+function(cuzk_cuda_flags target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --extended-lambda --expt-relaxed-constexpr
+      -Xcompiler=-Wall,-Wextra,-Wno-unused-function,-Wno-pedantic,-Wno-unknown-pragmas
+      --diag-suppress=177>)
+  target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:_Alignas=alignas>)
+endfunction()

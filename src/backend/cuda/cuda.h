@@ -1,0 +1,100 @@
+/* The CUDA backend's operations: device memory, transforms and multi-scalar multiplications on
+ * data that live on one device. docs/gpu.md says what is measured.
+ *
+ * Everything returns a status; a CUDA error is mapped, described in err and cleared. A sticky
+ * error (an illegal address, say) makes every later call on the device fail as well: the process
+ * that holds the device must end. Without a driver or a device, opening gives NO_DEVICE and
+ * nothing else happens, so programs that link this run anywhere.
+ *
+ * A device handle owns one stream; calls with the same handle run in order. Handles must not be
+ * used by two threads at the same time. Functions return once the work is queued unless they say
+ * that they wait. Pointers called `device` are device memory, 16-byte aligned. */
+#ifndef CUZK_BACKEND_CUDA_CUDA_H
+#define CUZK_BACKEND_CUDA_CUDA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "base/status.h"
+#include "curve/curve.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cuzk_cuda cuzk_cuda;
+
+/* Number of usable devices; 0 without a driver. Never fails. */
+int cuzk_cuda_device_count(void);
+
+/* Opens device `ordinal`. NO_DEVICE when there is none. */
+cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_close(cuzk_cuda *dev);
+
+typedef struct cuzk_cuda_info {
+    char name[128];
+    int sms;               /* multiprocessors */
+    int cc_major, cc_minor;
+    int driver, runtime;   /* as 13000 for 13.0 */
+    size_t bytes_total, bytes_free;
+} cuzk_cuda_info;
+cuzk_status cuzk_cuda_get_info(const cuzk_cuda *dev, cuzk_cuda_info *out,
+                               cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Device memory. NO_MEMORY when it does not fit. free accepts NULL. */
+cuzk_status cuzk_cuda_alloc(cuzk_cuda *dev, void **device, size_t bytes,
+                            cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_free(cuzk_cuda *dev, void *device);
+/* Copies that wait for their end. */
+cuzk_status cuzk_cuda_upload(cuzk_cuda *dev, void *device, const void *host, size_t bytes,
+                             cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_cuda_download(cuzk_cuda *dev, void *host, const void *device, size_t bytes,
+                               cuzk_err *err) CUZK_MUST_CHECK;
+/* Waits for everything queued. */
+cuzk_status cuzk_cuda_sync(cuzk_cuda *dev, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Milliseconds of device time between two marks, 0 <= slot < 4: mark(slot) queues an event. */
+cuzk_status cuzk_cuda_mark(cuzk_cuda *dev, int slot, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_cuda_elapsed(cuzk_cuda *dev, int from, int to, float *ms,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+
+/* ---- transforms: the same maps as ntt/ntt.h ---- */
+
+typedef struct cuzk_cuda_ntt cuzk_cuda_ntt;
+typedef struct cuzk_cuda_ntt_scale cuzk_cuda_ntt_scale;
+
+typedef enum cuzk_ntt_dir { CUZK_NTT_FORWARD = 0, CUZK_NTT_INVERSE = 1 } cuzk_ntt_dir;
+typedef enum cuzk_ntt_order {
+    CUZK_NTT_NR = 0, /* natural in, bit-reversed out */
+    CUZK_NTT_RN = 1  /* bit-reversed in, natural out */
+} cuzk_ntt_order;
+
+/* Tables for 2^log2n points, 1 <= log2n <= min(28, adicity), roots of `family` as in ntt/ntt.h,
+ * for the directions named in dirs (bit 0 forward, bit 1 inverse). Waits. Freed with _free. */
+cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id curve,
+                              unsigned log2n, unsigned family, unsigned dirs,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_ntt_free(cuzk_cuda_ntt *plan);
+/* Device bytes that cuzk_cuda_ntt_new takes: exact up to allocation granularity. */
+size_t cuzk_cuda_ntt_bytes(unsigned log2n, unsigned dirs);
+
+/* Factors h^j for coefficient j (h in Montgomery form, not zero), for one direction of a plan:
+ * forward RN multiplies its input by them, inverse NR its output. Waits. */
+cuzk_status cuzk_cuda_ntt_scale_new(cuzk_cuda_ntt_scale **out, const cuzk_cuda_ntt *plan,
+                                    cuzk_ntt_dir dir, const cuzk_u256 *h,
+                                    cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_ntt_scale_free(cuzk_cuda_ntt_scale *scale);
+
+/* Transforms 2^log2n elements in place (Montgomery form, canonical in and out). The inverse
+ * includes 1/n. scale: NULL, or factors for exactly this direction with order RN (forward) or NR
+ * (inverse): evaluations on a coset g<w> are forward RN with h = g, coefficients from them
+ * inverse NR with h = 1/g. */
+cuzk_status cuzk_cuda_ntt_run(const cuzk_cuda_ntt *plan, void *device, cuzk_ntt_dir dir,
+                              cuzk_ntt_order order, const cuzk_cuda_ntt_scale *scale,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

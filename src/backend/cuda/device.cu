@@ -1,0 +1,131 @@
+/* Device handles, memory and the mapping of CUDA errors. */
+#include "backend/cuda/cuda_internal.h"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+#include <stdio.h>
+#include <string.h>
+
+cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file, int line,
+                              cuzk_err *err) {
+    if (e == cudaSuccess) return CUZK_OK;
+    (void)cudaGetLastError(); /* clear what is not sticky */
+    cuzk_status st = CUZK_STATUS_BUG;
+    if (e == cudaErrorMemoryAllocation)
+        st = CUZK_STATUS_NO_MEMORY;
+    else if (e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver ||
+             e == cudaErrorInvalidDevice || e == cudaErrorDevicesUnavailable ||
+             e == cudaErrorNoKernelImageForDevice)
+        st = CUZK_STATUS_NO_DEVICE;
+    const char *base = strrchr(file, '/');
+    return cuzk_err_set(err, st, "CUDA: %s: %s (%s:%d: %s)", cudaGetErrorName(e),
+                        cudaGetErrorString(e), base ? base + 1 : file, line, what);
+}
+
+int cuzk_cuda_device_count(void) {
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return n;
+}
+
+static cuzk_status fill_info(cuzk_cuda *dev, cuzk_err *err) {
+    cudaDeviceProp p;
+    CUZK_CUDA(cudaGetDeviceProperties(&p, dev->ordinal));
+    snprintf(dev->info.name, sizeof dev->info.name, "%s", p.name);
+    dev->info.sms = p.multiProcessorCount;
+    dev->info.cc_major = p.major;
+    dev->info.cc_minor = p.minor;
+    CUZK_CUDA(cudaDriverGetVersion(&dev->info.driver));
+    CUZK_CUDA(cudaRuntimeGetVersion(&dev->info.runtime));
+    CUZK_CUDA(cudaMemGetInfo(&dev->info.bytes_free, &dev->info.bytes_total));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) {
+    *out = NULL;
+    const int n = cuzk_cuda_device_count();
+    if (ordinal < 0 || ordinal >= n)
+        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "no CUDA device %d (%d found)", ordinal, n);
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda)));
+    cuzk_cuda *dev = (cuzk_cuda *)mem;
+    dev->ordinal = ordinal;
+    cuzk_status st;
+    CUZK_CUDA_GOTO(cudaSetDevice(ordinal), fail);
+    CUZK_TRY_GOTO(fill_info(dev, err), fail);
+    CUZK_CUDA_GOTO(cudaStreamCreateWithFlags(&dev->stream, cudaStreamNonBlocking), fail);
+    for (int i = 0; i < CUZK__CUDA_MARKS; i++) CUZK_CUDA_GOTO(cudaEventCreate(&dev->marks[i]), fail);
+    mem = NULL;
+    CUZK_CUDA_GOTO(cudaMalloc(&mem, CUZK__CUDA_COUNTERS * sizeof(unsigned)), fail);
+    dev->counters = (unsigned *)mem;
+    CUZK_CUDA_GOTO(cudaMallocHost(&dev->pinned, 4096), fail);
+    *out = dev;
+    return CUZK_OK;
+fail:
+    cuzk_cuda_close(dev);
+    return st;
+}
+
+void cuzk_cuda_close(cuzk_cuda *dev) {
+    if (!dev) return;
+    for (int i = 0; i < CUZK__CUDA_MARKS; i++)
+        if (dev->marks[i]) (void)cudaEventDestroy(dev->marks[i]);
+    if (dev->stream) (void)cudaStreamDestroy(dev->stream);
+    (void)cudaFree(dev->counters);
+    if (dev->pinned) (void)cudaFreeHost(dev->pinned);
+    (void)cudaGetLastError();
+    cuzk_free(dev);
+}
+
+cuzk_status cuzk_cuda_get_info(const cuzk_cuda *dev, cuzk_cuda_info *out, cuzk_err *err) {
+    *out = dev->info;
+    CUZK_CUDA(cudaMemGetInfo(&out->bytes_free, &out->bytes_total));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_alloc(cuzk_cuda *dev, void **device, size_t bytes, cuzk_err *err) {
+    (void)dev;
+    *device = NULL;
+    CUZK_CUDA(cudaMalloc(device, bytes ? bytes : 16));
+    return CUZK_OK;
+}
+
+void cuzk_cuda_free(cuzk_cuda *dev, void *device) {
+    (void)dev;
+    if (device && cudaFree(device) != cudaSuccess) (void)cudaGetLastError();
+}
+
+cuzk_status cuzk_cuda_upload(cuzk_cuda *dev, void *device, const void *host, size_t bytes,
+                             cuzk_err *err) {
+    CUZK_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, dev->stream));
+    CUZK_CUDA(cudaStreamSynchronize(dev->stream));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_download(cuzk_cuda *dev, void *host, const void *device, size_t bytes,
+                               cuzk_err *err) {
+    CUZK_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, dev->stream));
+    CUZK_CUDA(cudaStreamSynchronize(dev->stream));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_sync(cuzk_cuda *dev, cuzk_err *err) {
+    CUZK_CUDA(cudaStreamSynchronize(dev->stream));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_mark(cuzk_cuda *dev, int slot, cuzk_err *err) {
+    CUZK_CUDA(cudaEventRecord(dev->marks[slot], dev->stream));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_elapsed(cuzk_cuda *dev, int from, int to, float *ms, cuzk_err *err) {
+    CUZK_CUDA(cudaEventSynchronize(dev->marks[to]));
+    CUZK_CUDA(cudaEventElapsedTime(ms, dev->marks[from], dev->marks[to]));
+    return CUZK_OK;
+}

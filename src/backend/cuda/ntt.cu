@@ -1,0 +1,124 @@
+/* NTT plans: how a size is cut into passes, and who owns the tables. Kernels: ntt_kernels.cuh. */
+#include "backend/cuda/cuda_internal.h"
+#include "backend/cuda/shoup.cuh"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+/* Fast passes are 9, 8 or 6 bits; what is left is done by the any-length kernel, up to 11 bits.
+ * Sizes whose first pass is the longest keep the last boundary table small. */
+int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
+    static const signed char table[CUZK__NTT_MAX_LOG + 1][CUZK__NTT_MAX_PASSES] = {
+        {0},          {1},          {2},          {3},          {4},         {5},
+        {6},          {7},          {8},          {9},          {10},        {11},
+        {6, 6},       {8, 5},       {8, 6},       {9, 6},       {8, 8},      {9, 8},
+        {9, 9},       {8, 6, 5},    {8, 6, 6},    {9, 6, 6},    {8, 8, 6},   {9, 8, 6},
+        {8, 8, 8},    {9, 8, 8},    {9, 9, 8},    {9, 9, 9},    {8, 8, 6, 6}};
+    int n = 0;
+    for (int i = 0; i < CUZK__NTT_MAX_PASSES; i++) {
+        len[i] = table[log2n][i];
+        n += len[i] > 0;
+    }
+    return n;
+}
+
+size_t cuzk_cuda_ntt_bytes(unsigned log2n, unsigned dirs) {
+    using cuzk_gpu::shoup_pair;
+    int len[CUZK__NTT_MAX_PASSES];
+    const int passes = cuzk__cuda_ntt_split(log2n, len);
+    size_t pairs = (size_t)1 << 11;
+    unsigned rem = log2n;
+    for (int i = 0; i + 1 < passes; i++) {
+        pairs += (size_t)1 << rem;
+        rem -= (unsigned)len[i];
+    }
+    return pairs * sizeof(shoup_pair) * ((dirs & 1) + (dirs >> 1 & 1));
+}
+
+cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id curve,
+                              unsigned log2n, unsigned family, unsigned dirs, cuzk_err *err) {
+    *out = NULL;
+    const cuzk__cuda_ntt_ops *ops =
+        curve == CUZK_BN254 ? &cuzk__cuda_ntt_bn254 : &cuzk__cuda_ntt_bls12_381;
+    if (log2n < 1 || log2n > CUZK__NTT_MAX_LOG || log2n > ops->fr->adicity)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "no transform of 2^%u points", log2n);
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda_ntt)));
+    cuzk_cuda_ntt *plan = (cuzk_cuda_ntt *)mem;
+    plan->dev = dev;
+    plan->ops = ops;
+    plan->log2n = log2n;
+    plan->family = family;
+    plan->dirs = dirs;
+    plan->passes = cuzk__cuda_ntt_split(log2n, plan->len);
+    cuzk_status st;
+    CUZK_TRY_GOTO(ops->prepare(err), fail);
+    for (int d = 0; d < 2; d++)
+        if (dirs >> d & 1) CUZK_TRY_GOTO(ops->make_tables(plan, (cuzk_ntt_dir)d, err), fail);
+    if (plan->passes == 1 && (dirs & 2)) {
+        const cuzk_u256 one = ops->fr->one;
+        CUZK_TRY_GOTO(
+            cuzk_cuda_ntt_scale_new(&plan->one_pass, plan, CUZK_NTT_INVERSE, &one, err), fail);
+    }
+    CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);
+    *out = plan;
+    return CUZK_OK;
+fail:
+    cuzk_cuda_ntt_free(plan);
+    return st;
+}
+
+void cuzk_cuda_ntt_free(cuzk_cuda_ntt *plan) {
+    if (!plan) return;
+    for (int d = 0; d < 2; d++) {
+        cuzk_cuda_free(plan->dev, plan->roots[d]);
+        for (int i = 0; i < CUZK__NTT_MAX_PASSES - 1; i++)
+            cuzk_cuda_free(plan->dev, plan->boundary[d][i]);
+    }
+    cuzk_cuda_ntt_scale_free(plan->one_pass);
+    cuzk_free(plan);
+}
+
+cuzk_status cuzk_cuda_ntt_scale_new(cuzk_cuda_ntt_scale **out, const cuzk_cuda_ntt *plan,
+                                    cuzk_ntt_dir dir, const cuzk_u256 *h, cuzk_err *err) {
+    using cuzk_gpu::shoup_pair;
+    *out = NULL;
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda_ntt_scale)));
+    cuzk_cuda_ntt_scale *scale = (cuzk_cuda_ntt_scale *)mem;
+    scale->dev = plan->dev;
+    scale->dir = dir;
+    const unsigned last = (unsigned)plan->len[plan->passes - 1];
+    cuzk_status st;
+    CUZK_TRY_GOTO(
+        cuzk_cuda_alloc(plan->dev, &scale->row, sizeof(shoup_pair) << last, err), fail);
+    CUZK_TRY_GOTO(cuzk_cuda_alloc(plan->dev, &scale->block,
+                                  sizeof(shoup_pair) << (plan->log2n - last), err),
+                  fail);
+    CUZK_TRY_GOTO(plan->ops->make_scale(plan, scale, h, err), fail);
+    CUZK_TRY_GOTO(cuzk_cuda_sync(plan->dev, err), fail);
+    *out = scale;
+    return CUZK_OK;
+fail:
+    cuzk_cuda_ntt_scale_free(scale);
+    return st;
+}
+
+void cuzk_cuda_ntt_scale_free(cuzk_cuda_ntt_scale *scale) {
+    if (!scale) return;
+    cuzk_cuda_free(scale->dev, scale->row);
+    cuzk_cuda_free(scale->dev, scale->block);
+    cuzk_free(scale);
+}
+
+cuzk_status cuzk_cuda_ntt_run(const cuzk_cuda_ntt *plan, void *device, cuzk_ntt_dir dir,
+                              cuzk_ntt_order order, const cuzk_cuda_ntt_scale *scale,
+                              cuzk_err *err) {
+    if (!(plan->dirs >> dir & 1))
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "the plan has no tables for this direction");
+    const bool scalable = (dir == CUZK_NTT_FORWARD) == (order == CUZK_NTT_RN);
+    if (scale && (!scalable || scale->dir != dir))
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "these factors are for another transform");
+    return plan->ops->run(plan, device, dir, order, scale, err);
+}
