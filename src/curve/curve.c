@@ -55,26 +55,3 @@ size_t cuzk_points_first_bad(const cuzk_curve *c, cuzk_group g, const void *poin
     cuzk_pool_run_ranges(pool, n, 16, 8, check_range, &job);
     return atomic_load(&job.first);
 }
-
-typedef struct {
-    const cuzk_group_ops *ops;
-    uint8_t *out;
-    const void *base;
-    const uint8_t *scalars;
-} fixed;
-
-static void fixed_range(void *arg, size_t begin, size_t end) {
-    const fixed *f = arg;
-    for (size_t i = begin; i < end; i++) {
-        cuzk_u256 k;
-        memcpy(&k, f->scalars + 32 * i, 32);
-        f->ops->mul(f->out + i * f->ops->point_size, f->base, &k);
-    }
-}
-
-cuzk_status cuzk_fixed_base_mul(const cuzk_curve *c, cuzk_group g, void *out, const void *base,
-                                const void *scalars, size_t n, cuzk_pool *pool) {
-    fixed f = {cuzk_curve_group(c, g), out, base, scalars};
-    cuzk_pool_run_ranges(pool, n, 1, 8, fixed_range, &f);
-    return CUZK_OK;
-}

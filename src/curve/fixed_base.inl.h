@@ -1,0 +1,106 @@
+/* Multiples of one point by a window table: include-template over a group; see fixed_base.c.
+ *
+ * Parameters (undefined again at the end): FB (prefix to generate), FB_EC (prefix of the group),
+ * FB_BA (prefix of the group's batch_affine.inl.h). */
+
+#define FB_CAT2(a, b) a##_##b
+#define FB_CAT(a, b) FB_CAT2(a, b)
+#define FB_(name) FB_CAT(FB, name)
+#define EC_(name) FB_CAT(FB_EC, name)
+#define BA_(name) FB_CAT(FB_BA, name)
+
+typedef struct FB_(job_t) {
+    windows win;
+    EC_(affine_t) * table; /* window w from w * half on: 1, 2, …, half times 2^(bits w) base */
+    uint8_t *out;
+    const uint8_t *scalars;
+    atomic_bool failed;
+} FB_(job_t);
+
+/* Fills window w, whose first entry is there: the first m multiples give the next m. */
+static void FB_(fill)(void *arg, size_t w) {
+    FB_(job_t) *job = arg;
+    EC_(affine_t) *t = job->table + w * job->win.half;
+    void *mem;
+    if (cuzk_alloc(&mem, 1, sizeof(BA_(scratch_t))) != CUZK_OK) {
+        atomic_store(&job->failed, true);
+        return;
+    }
+    BA_(scratch_t) *s = mem;
+    for (size_t m = 1; m < job->win.half; m *= 2) {
+        for (size_t i = 0; i < m; i += CUZK__BATCH) {
+            const size_t n = m - i < CUZK__BATCH ? m - i : CUZK__BATCH;
+            for (size_t k = 0; k < n; k++)
+                s->b[k] = t[m - 1];
+            memcpy(t + m + i, t + i, n * sizeof *t);
+            BA_(add)(t + m + i, s->b, n, s);
+        }
+    }
+    cuzk_free(mem);
+}
+
+/* out[begin..end): window by window, so that one window's table stays in cache. */
+static void FB_(range)(void *arg, size_t begin, size_t end) {
+    FB_(job_t) *job = arg;
+    const size_t size = sizeof(EC_(affine_t));
+    void *mem;
+    if (cuzk_alloc(&mem, 1, sizeof(BA_(scratch_t))) != CUZK_OK) {
+        atomic_store(&job->failed, true);
+        return;
+    }
+    BA_(scratch_t) *s = mem;
+    memset(job->out + begin * size, 0, (end - begin) * size);
+    for (unsigned w = 0; w < job->win.count; w++) {
+        const EC_(affine_t) *t = job->table + w * job->win.half;
+        for (size_t i = begin; i < end; i += CUZK__BATCH) {
+            const size_t n = end - i < CUZK__BATCH ? end - i : CUZK__BATCH;
+            for (size_t k = 0; k < n; k++) {
+                const int d = window_digit(&job->win, job->scalars + 32 * (i + k), w);
+                if (d > 0)
+                    s->b[k] = t[d - 1];
+                else if (d < 0)
+                    EC_(affine_neg)(&s->b[k], &t[-d - 1]);
+                else
+                    memset(&s->b[k], 0, size);
+            }
+            memcpy(s->a, job->out + i * size, n * size);
+            BA_(add)(s->a, s->b, n, s);
+            memcpy(job->out + i * size, s->a, n * size);
+        }
+    }
+    cuzk_free(mem);
+}
+
+static cuzk_status FB_(mul)(void *out, const void *base, const void *scalars, size_t n,
+                            unsigned scalar_bits, cuzk_pool *pool) {
+    FB_(job_t) job = {.win = windows_for(n, scalar_bits), .out = out, .scalars = scalars};
+    const size_t entries = job.win.half * job.win.count;
+    const size_t bytes = entries * sizeof *job.table;
+    void *table;
+    CUZK_TRY(cuzk_big_alloc(&table, bytes));
+    job.table = table;
+    atomic_init(&job.failed, false);
+    EC_(affine_t) p;
+    EC_(xyzz_t) t;
+    memcpy(&p, base, sizeof p);
+    for (unsigned w = 0; w < job.win.count; w++) {
+        job.table[w * job.win.half] = p;
+        EC_(xyzz_from_affine)(&t, &p);
+        for (unsigned i = 0; i < job.win.bits; i++)
+            EC_(xyzz_dbl)(&t, &t);
+        EC_(xyzz_to_affine)(&p, &t);
+    }
+    cuzk_pool_run(pool, job.win.count, FB_(fill), &job);
+    if (!atomic_load(&job.failed)) cuzk_pool_run_ranges(pool, n, CUZK__BATCH, 2, FB_(range), &job);
+    cuzk_big_free(table, bytes);
+    return atomic_load(&job.failed) ? CUZK_STATUS_NO_MEMORY : CUZK_OK;
+}
+
+#undef FB_
+#undef EC_
+#undef BA_
+#undef FB_CAT
+#undef FB_CAT2
+#undef FB
+#undef FB_EC
+#undef FB_BA
