@@ -22,11 +22,11 @@ static void insert8(cuzk_cs *cs, cuzk_wire a, const cuzk_wire *sib, const cuzk_b
     const cuzk_bit and = cuzk_gadget_and(cs, b0, b1);
     out[0] = pick(cs, b2, b, pick(cs, nor, a, b));
     out[1] = pick(cs, b2, c, pick(cs, b1, c, pick(cs, b0, a, b)));
-    out[2] = pick(cs, b2, d, pick(cs, b1, pick(cs, b0, a, d), c));
+    out[2] = pick(cs, b2, d, pick(cs, b1, pick(cs, b0, d, a), c));
     out[3] = pick(cs, b2, e, pick(cs, and, a, d));
     out[4] = pick(cs, b2, pick(cs, nor, a, f), e);
     out[5] = pick(cs, b2, pick(cs, b1, g, pick(cs, b0, a, f)), f);
-    out[6] = pick(cs, b2, pick(cs, b1, pick(cs, b0, a, h), g), g);
+    out[6] = pick(cs, b2, pick(cs, b1, pick(cs, b0, h, a), g), g);
     out[7] = pick(cs, b2, pick(cs, and, a, h), h);
 }
 
