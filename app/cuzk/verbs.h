@@ -5,7 +5,9 @@
 #define CUZK_VERBS(X)                                                                              \
     X("prove", cuzk_cmd_prove, "make a proof from a .zkey and a .wtns")                            \
     X("verify", cuzk_cmd_verify, "check a proof against a verification key")                       \
-    X("setup", cuzk_cmd_setup, "make a development key from a .r1cs (insecure)")
+    X("setup", cuzk_cmd_setup, "make a development key from a .r1cs (insecure)")                   \
+    X("export-verifier", cuzk_cmd_export_verifier, "write a Solidity verifier contract")           \
+    X("calldata", cuzk_cmd_calldata, "print a proof as arguments of that contract")
 
 #define CUZK__DECLARE(verb_name, function, text) int function(int argc, char **argv);
 CUZK_VERBS(CUZK__DECLARE)

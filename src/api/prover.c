@@ -73,8 +73,8 @@ typedef struct {
 static cuzk_status open_from(cuzk_prover **out, const key_source *from,
                              const cuzk_prover_options *options, cuzk_err *err) {
     cuzk_prover_options o;
-    cuzk_prover *p;
-    cuzk_pool *pool;
+    cuzk_prover *p = NULL;
+    cuzk_pool *pool = NULL;
     *out = NULL;
     CUZK_TRY(read_options(options, &o, err));
     CUZK_TRY(new_prover(&p, &o, &pool, err));
@@ -174,7 +174,7 @@ static cuzk_status prove_with(const cuzk_prover *prover, const cuzk_wtns *wtns,
                               const cuzk__blinding *blinding, cuzk_json_style style, char **proof,
                               char **signals, cuzk_err *err) {
     cuzk_buf text[2] = {CUZK_BUF_INIT, CUZK_BUF_INIT};
-    cuzk_pool *pool;
+    cuzk_pool *pool = NULL;
     cuzk_status st = cuzk__key_fits(prover->key->zkey, wtns, err);
     if (st == CUZK_OK) st = pool_of(prover, &pool, err);
     if (st == CUZK_OK)
