@@ -80,3 +80,14 @@ cuzk_status cuzk_coefs_add(cuzk_coefs *c, uint32_t a, uint32_t b, uint32_t *id, 
     *zero = cuzk_bls12_381_fr_is_zero(&s);
     return *zero ? CUZK_OK : cuzk_coefs_id(c, &s, id);
 }
+
+bool cuzk_coefs_double(const cuzk_coefs *c, uint32_t a, uint32_t *id) {
+    cuzk_u256 d;
+    if (a + 2 < CUZK_COEF_FIXED) {
+        *id = a + 2;
+        return true;
+    }
+    cuzk_bls12_381_fr_dbl(&d, &c->v[a]);
+    *id = c->table[slot_of(c, &d)] - 1;
+    return *id != UINT32_MAX;
+}

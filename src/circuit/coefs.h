@@ -19,6 +19,9 @@ void cuzk_coefs_fini(cuzk_coefs *c);
 /* The id of a value, new if it must be. */
 cuzk_status cuzk_coefs_id(cuzk_coefs *c, const cuzk_u256 *value, uint32_t *id) CUZK_MUST_CHECK;
 
+/* The id of twice a coefficient, when the dictionary has it. */
+bool cuzk_coefs_double(const cuzk_coefs *c, uint32_t a, uint32_t *id);
+
 /* The id of the sum of two coefficients; *zero when they cancel. */
 cuzk_status cuzk_coefs_add(cuzk_coefs *c, uint32_t a, uint32_t b, uint32_t *id,
                            bool *zero) CUZK_MUST_CHECK;

@@ -353,6 +353,12 @@ cuzk_status cuzk_recorder_finish(cuzk_recorder *r, cuzk_r1cs **out, cuzk_err *er
     c->n_bits = r->view.n_bits;
     c->n_full = r->view.n_full;
     c->n_free = r->view.n_free;
+    if (cuzk_alloc((void **)&c->coef_next, r->cs.coefs.n, sizeof *c->coef_next) != CUZK_OK) {
+        cuzk_free(c);
+        return CUZK_STATUS_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < r->cs.coefs.n; i++)
+        if (!cuzk_coefs_double(&r->cs.coefs, i, &c->coef_next[i])) c->coef_next[i] = CUZK_R1CS_NONE;
     c->coefs = r->cs.coefs.v;
     c->n_coefs = r->cs.coefs.n;
     r->cs.coefs.v = NULL;

@@ -157,6 +157,7 @@ static bool put_lc(cuzk_recorder *r, const cuzk_r1cs_shape *s, const cuzk_flat_t
     bool small = true;
     cuzk_r1cs_term *last = NULL;
     struct place prev = {UINT32_MAX, 0};
+    uint32_t prev_coef = 0, twice;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t col;
         const struct place at = place_of(r, s, t[i].wire);
@@ -169,8 +170,8 @@ static bool put_lc(cuzk_recorder *r, const cuzk_r1cs_shape *s, const cuzk_flat_t
             return false;
         }
         if (last && at.run != UINT32_MAX && at.run == prev.run && at.slot == prev.slot + 1 &&
-            last->len < UINT16_MAX && col == last->col + last->len &&
-            t[i].coef == last->coef + 2u * last->len && t[i].coef < CUZK_COEF_FIXED) {
+            last->len < CUZK_RUN_MAX && col == last->col + last->len &&
+            cuzk_coefs_double(&r->cs.coefs, prev_coef, &twice) && t[i].coef == twice) {
             last->len++;
             small = false;
         } else {
@@ -184,6 +185,7 @@ static bool put_lc(cuzk_recorder *r, const cuzk_r1cs_shape *s, const cuzk_flat_t
         small = small && t[i].coef <= CUZK_COEF_MINUS_TWO &&
                 (t[i].wire == CUZK_WIRE_ONE || at.run != UINT32_MAX);
         prev = at;
+        prev_coef = t[i].coef;
     }
     return small;
 }

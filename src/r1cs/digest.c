@@ -112,14 +112,16 @@ cuzk_status cuzk_r1cs_hasher_final(cuzk_r1cs_hasher *h, uint8_t out[32]) {
 }
 
 static void hash_lc(cuzk_r1cs_hasher *h, const cuzk_r1cs_term *t, uint32_t n,
-                    const cuzk_wire *wires) {
+                    const cuzk_wire *wires, const uint32_t *next) {
     uint64_t k = 0;
     for (uint32_t i = 0; i < n; i++)
         k += t[i].len;
     put_u64(h, k);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < t[i].len; j++)
-            put_term(h, wires[t[i].col + j], t[i].coef + 2 * j);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t coef = t[i].coef;
+        for (uint32_t j = 0; j < t[i].len; j++, coef = next[coef])
+            put_term(h, wires[t[i].col + j], coef);
+    }
 }
 
 cuzk_status cuzk_r1cs_digest(uint8_t out[32], const cuzk_r1cs *r, cuzk_progress *progress) {
@@ -137,9 +139,9 @@ cuzk_status cuzk_r1cs_digest(uint8_t out[32], const cuzk_r1cs *r, cuzk_progress 
         if (s->n_rows == 0) continue;
         cuzk_r1cs_inst_wires(r, inst, wires);
         for (uint32_t k = 0; k < s->n_rows; k++, w++) {
-            hash_lc(h, terms + w->a, w->b - w->a, wires);
-            hash_lc(h, terms + w->b, w->c - w->b, wires);
-            hash_lc(h, terms + w->c, w[1].a - w->c, wires);
+            hash_lc(h, terms + w->a, w->b - w->a, wires, r->coef_next);
+            hash_lc(h, terms + w->b, w->c - w->b, wires, r->coef_next);
+            hash_lc(h, terms + w->c, w[1].a - w->c, wires, r->coef_next);
         }
         if (progress) cuzk_progress_add(progress, s->n_rows);
     }

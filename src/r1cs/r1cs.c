@@ -4,8 +4,9 @@
 
 void cuzk_r1cs_free(cuzk_r1cs *r) {
     if (!r) return;
-    void *all[] = {r->coefs, r->terms, r->rows,  r->ops,   r->scopes, r->paths, r->shapes,
-                   r->ports, r->slots, r->frees, r->insts, r->args,   r->names, r->name_offs};
+    void *all[] = {r->coefs,  r->coef_next, r->terms,  r->rows,  r->ops,
+                   r->scopes, r->paths,     r->shapes, r->ports, r->slots,
+                   r->frees,  r->insts,     r->args,   r->names, r->name_offs};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         cuzk_free(all[i]);
     cuzk_free(r);
@@ -13,7 +14,8 @@ void cuzk_r1cs_free(cuzk_r1cs *r) {
 
 uint64_t cuzk_r1cs_bytes(const cuzk_r1cs *r) {
     uint64_t b = sizeof *r;
-    b += (uint64_t)r->n_coefs * sizeof *r->coefs + (uint64_t)r->n_terms * sizeof *r->terms;
+    b += (uint64_t)r->n_coefs * (sizeof *r->coefs + sizeof *r->coef_next) +
+         (uint64_t)r->n_terms * sizeof *r->terms;
     b += (uint64_t)r->n_shape_rows * sizeof *r->rows + (uint64_t)r->n_ops * sizeof *r->ops;
     b += (uint64_t)r->n_scopes * sizeof *r->scopes + (uint64_t)r->n_paths * sizeof *r->paths;
     b += (uint64_t)r->n_shapes * sizeof *r->shapes + (uint64_t)r->n_ports * sizeof *r->ports;
@@ -137,12 +139,14 @@ void cuzk_r1cs_row_path(const cuzk_r1cs *r, uint32_t row, cuzk_buf *out) {
     }
 }
 
-static uint32_t write_terms(cuzk_flat_term *out, const cuzk_r1cs_term *t, uint32_t n,
-                            const cuzk_wire *wires) {
+static uint32_t write_terms(const cuzk_r1cs *r, cuzk_flat_term *out, const cuzk_r1cs_term *t,
+                            uint32_t n, const cuzk_wire *wires) {
     uint32_t k = 0;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < t[i].len; j++)
-            out[k++] = (cuzk_flat_term){wires[t[i].col + j], t[i].coef + 2 * j};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t coef = t[i].coef;
+        for (uint32_t j = 0; j < t[i].len; j++, coef = r->coef_next[coef])
+            out[k++] = (cuzk_flat_term){wires[t[i].col + j], coef};
+    }
     return k;
 }
 
@@ -168,9 +172,9 @@ cuzk_status cuzk_r1cs_expand(const cuzk_r1cs *r, uint32_t row0, uint32_t row1,
             if (inst->row0 + k >= row1) break;
             const cuzk_r1cs_row *w = &rows[k];
             uint32_t n[3];
-            n[0] = write_terms(flat, terms + w->a, w->b - w->a, wires);
-            n[1] = write_terms(flat + n[0], terms + w->b, w->c - w->b, wires);
-            n[2] = write_terms(flat + n[0] + n[1], terms + w->c, w[1].a - w->c, wires);
+            n[0] = write_terms(r, flat, terms + w->a, w->b - w->a, wires);
+            n[1] = write_terms(r, flat + n[0], terms + w->b, w->c - w->b, wires);
+            n[2] = write_terms(r, flat + n[0] + n[1], terms + w->c, w[1].a - w->c, wires);
             CUZK_TRY_GOTO(sink->row(sink->ctx, flat, n, r->coefs), out);
         }
     }

@@ -39,13 +39,15 @@ typedef uint32_t cuzk_wire;
 #define CUZK_COEF_TWO 2u
 #define CUZK_COEF_MINUS_TWO 3u
 
-/* coef * sum of 2^i * column[col + i], i < len. Runs (len > 1) are over consecutive bits and have
- * a fixed coefficient. */
+/* coef * sum of 2^i * column[col + i], i < len. Runs (len > 1, at most CUZK_RUN_MAX) are over bits
+ * with consecutive slots, and the dictionary holds every doubling of coef (see coef_next). */
 typedef struct cuzk_r1cs_term {
     uint32_t col;
     uint16_t coef;
     uint16_t len;
 } cuzk_r1cs_term;
+
+#define CUZK_RUN_MAX 255u
 
 /* Terms [a, b) are A's, [b, c) B's, [c, next row's a) C's, counted from the shape's term0.
  * solve: the column that this row defines, or 0; with the flags below. */
@@ -130,7 +132,8 @@ typedef struct cuzk_r1cs {
     uint32_t n_inputs; /* with ONE */
     uint32_t n_aux;
     uint32_t n_bits, n_full, n_free;
-    cuzk_u256 *coefs; /* Montgomery form */
+    cuzk_u256 *coefs;    /* Montgomery form */
+    uint32_t *coef_next; /* id of twice the coefficient, or CUZK_R1CS_NONE */
     cuzk_r1cs_term *terms;
     cuzk_r1cs_row *rows;
     cuzk_r1cs_op *ops;
