@@ -21,7 +21,8 @@ void cuzk_vk_to_json(const cuzk_vk *vk, cuzk_buf *out);
 
 /* Readers. `name` is for messages. BAD_INPUT when the document is malformed; FALSE when it is well
  * formed but a coordinate is >= p, a point is off its curve or outside the subgroup, or a public
- * signal is >= r (exit code 1 by the table of exit codes). curve: the expected one. */
+ * signal is >= r (exit code 1 by the table of exit codes). curve: the expected one; for a proof
+ * NULL takes the one the document names, bn128 when it names none. */
 cuzk_status cuzk_proof_from_json(cuzk_proof *out, const cuzk_curve *curve, const char *text,
                                  size_t len, const char *name, cuzk_err *err) CUZK_MUST_CHECK;
 /* *values: n plain scalars, free with cuzk_free. */

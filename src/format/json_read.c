@@ -215,6 +215,12 @@ static cuzk_status read_proof(reader *r, const json_t *root, cuzk_proof *out) {
     CUZK_TRY(want_object(r, root));
     CUZK_TRY(want_protocol(r, root, false));
     const json_t *curve = json_object_get(root, "curve");
+    if (!r->curve) {
+        r->curve = curve && json_is_string(curve) ? cuzk_curve_by_name(json_string_value(curve))
+                                                  : cuzk_curve_get(CUZK_BN254);
+        if (!r->curve) return bad(r, "curve", "expected \"bn128\" or \"bls12381\", actual another");
+    }
+    out->curve = r->curve;
     if (curve &&
         !(json_is_string(curve) && cuzk_curve_by_name(json_string_value(curve)) == r->curve)) {
         char show[SHOWN + 8];
@@ -234,7 +240,6 @@ cuzk_status cuzk_proof_from_json(cuzk_proof *out, const cuzk_curve *curve, const
     reader r = {.name = name, .err = err, .curve = curve};
     json_t *root;
     memset(out, 0, sizeof *out);
-    out->curve = curve;
     CUZK_TRY(load(&r, text, len, &root));
     cuzk_status st = read_proof(&r, root, out);
     json_decref(root);
