@@ -13,4 +13,15 @@ void mul_mont_384(uint64_t r[6], const uint64_t a[6], const uint64_t b[6], const
                   uint64_t n0);
 void sqr_mont_384(uint64_t r[6], const uint64_t a[6], const uint64_t p[6], uint64_t n0);
 
+/* Sums and differences: compilers make setc and addb of a carry chain, several times slower. */
+void add_mod_256(uint64_t r[4], const uint64_t a[4], const uint64_t b[4], const uint64_t p[4]);
+void sub_mod_256(uint64_t r[4], const uint64_t a[4], const uint64_t b[4], const uint64_t p[4]);
+void add_mod_384(uint64_t r[6], const uint64_t a[6], const uint64_t b[6], const uint64_t p[6]);
+void sub_mod_384(uint64_t r[6], const uint64_t a[6], const uint64_t b[6], const uint64_t p[6]);
+
+/* Products over Fp[u]/(u^2 + 1): two times six limbs, each coordinate reduced once. */
+void mul_mont_384x(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t p[6],
+                   uint64_t n0);
+void sqr_mont_384x(uint64_t *r, const uint64_t *a, const uint64_t p[6], uint64_t n0);
+
 #endif

@@ -1,6 +1,7 @@
 /* Fp2 = Fp[u]/(u^2 + 1): include-template over an instance of fe_mont.inl.h.
  *
- * Parameters: FE2 (prefix to generate), FE2_BASE (prefix of the base field). Generates
+ * Parameters: FE2 (prefix to generate), FE2_BASE (prefix of the base field), and optionally
+ * FE2_MUL_HOOK(r, a, b) and FE2_SQR_HOOK(r, a), same results as the text below. Generates
  * FE2_t = { c0, c1 } meaning c0 + c1*u, the coordinate order of circom's files. Canonical in and
  * out; r may alias any input. Product: Karatsuba, 3 base products; square: 2. */
 
@@ -61,6 +62,9 @@ static CUZK_HD void FE2_(conj)(FE2_(t) * r, const FE2_(t) * a) {
 }
 
 static CUZK_HD_FN void FE2_(mul)(FE2_(t) * r, const FE2_(t) * a, const FE2_(t) * b) {
+#ifdef FE2_MUL_HOOK
+    FE2_MUL_HOOK(r, a, b);
+#else
     FB_(t) v0, v1, sa, sb;
     FB_(mul)(&v0, &a->c0, &b->c0);
     FB_(mul)(&v1, &a->c1, &b->c1);
@@ -70,15 +74,20 @@ static CUZK_HD_FN void FE2_(mul)(FE2_(t) * r, const FE2_(t) * a, const FE2_(t) *
     FB_(sub)(&r->c0, &v0, &v1);
     FB_(sub)(&sa, &sa, &v0);
     FB_(sub)(&r->c1, &sa, &v1);
+#endif
 }
 
 static CUZK_HD_FN void FE2_(sqr)(FE2_(t) * r, const FE2_(t) * a) {
+#ifdef FE2_SQR_HOOK
+    FE2_SQR_HOOK(r, a);
+#else
     FB_(t) s, d, m;
     FB_(add)(&s, &a->c0, &a->c1);
     FB_(sub)(&d, &a->c0, &a->c1);
     FB_(mul)(&m, &a->c0, &a->c1);
     FB_(mul)(&r->c0, &s, &d);
     FB_(dbl)(&r->c1, &m);
+#endif
 }
 
 /* r = a * k with k in the base field. */
@@ -117,3 +126,5 @@ static CUZK_HD_FN void FE2_(pow)(FE2_(t) * r, const FE2_(t) * a, const uint64_t 
 #undef FE2_CAT2
 #undef FE2
 #undef FE2_BASE
+#undef FE2_MUL_HOOK
+#undef FE2_SQR_HOOK

@@ -2,7 +2,7 @@
  *
  * Parameters (all undefined again at the end):
  *   FE          prefix of every generated name, e.g. cuzk_bn254_fp
- *   FE_LIMBS    4 or 6
+ *   FE_LIMBS    1, 4 or 6
  *   FE_TYPE     struct with a member uint64_t l[FE_LIMBS]
  *   FE_MODULUS  brace list of limbs of the prime p; needs p < 2^(64*FE_LIMBS - 1)
  *   FE_ONE      brace list, R mod p with R = 2^(64*FE_LIMBS)
@@ -10,6 +10,7 @@
  *   FE_N0       -p^-1 mod 2^64
  *   FE_MUL_HOOK, FE_SQR_HOOK (optional) names of functions (FE_TYPE *r, const FE_TYPE *a[, *b])
  *               that replace the portable product; same result, canonical
+ *   FE_ADD_HOOK, FE_SUB_HOOK (optional) the same for sums and differences
  *
  * Generates FE_t and the functions below. Every input must be canonical (< p) and every output
  * is; r may alias any input. Time depends on the values in inv and pow only.
@@ -71,11 +72,15 @@ static CUZK_HD void FE_(reduce_once)(FE_TYPE *r, const FE_TYPE *a) {
 }
 
 static CUZK_HD void FE_(add)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
+#ifdef FE_ADD_HOOK
+    FE_ADD_HOOK(r, a, b);
+#else
     FE_TYPE s;
     uint64_t carry = 0;
     for (int i = 0; i < FE_LIMBS; i++)
         carry = cuzk_addc(&s.l[i], a->l[i], b->l[i], carry);
     FE_(reduce_once)(r, &s);
+#endif
 }
 
 static CUZK_HD void FE_(dbl)(FE_TYPE *r, const FE_TYPE *a) {
@@ -83,6 +88,9 @@ static CUZK_HD void FE_(dbl)(FE_TYPE *r, const FE_TYPE *a) {
 }
 
 static CUZK_HD void FE_(sub)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
+#ifdef FE_SUB_HOOK
+    FE_SUB_HOOK(r, a, b);
+#else
     const uint64_t p[FE_LIMBS] = FE_MODULUS;
     FE_TYPE d;
     uint64_t borrow = 0, carry = 0;
@@ -91,6 +99,7 @@ static CUZK_HD void FE_(sub)(FE_TYPE *r, const FE_TYPE *a, const FE_TYPE *b) {
     const uint64_t mask = (uint64_t)0 - borrow;
     for (int i = 0; i < FE_LIMBS; i++)
         carry = cuzk_addc(&r->l[i], d.l[i], p[i] & mask, carry);
+#endif
 }
 
 static CUZK_HD void FE_(neg)(FE_TYPE *r, const FE_TYPE *a) {
@@ -169,11 +178,18 @@ static CUZK_HD_FN void FE_(pow)(FE_TYPE *r, const FE_TYPE *a, const uint64_t *e,
     *r = acc;
 }
 
-/* r = a^-1; 0 gives 0. Fermat: a^(p-2). */
+/* r = a^-1; 0 gives 0. Variable time. */
 static CUZK_HD_FN void FE_(inv)(FE_TYPE *r, const FE_TYPE *a) {
+#ifdef __CUDACC__
     uint64_t e[FE_LIMBS] = FE_MODULUS;
-    e[0] -= 2; /* no borrow: the low limb of every modulus here is above 1 */
+    e[0] -= 2; /* Fermat; no borrow: the low limb of every modulus here is above 1 */
     FE_(pow)(r, a, e, FE_LIMBS);
+#else
+    static const FE_TYPE p = {FE_MODULUS}, r2 = {FE_R2};
+    FE_CAT(cuzk__modinv, FE_LIMBS)(r->l, a->l, p.l, FE_N0); /* (aR)^-1 */
+    FE_(mul)(r, r, &r2);
+    FE_(mul)(r, r, &r2);
+#endif
 }
 
 #undef FE_
@@ -188,3 +204,5 @@ static CUZK_HD_FN void FE_(inv)(FE_TYPE *r, const FE_TYPE *a) {
 #undef FE_N0
 #undef FE_MUL_HOOK
 #undef FE_SQR_HOOK
+#undef FE_ADD_HOOK
+#undef FE_SUB_HOOK
