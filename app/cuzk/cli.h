@@ -1,6 +1,6 @@
 /* What every verb of `cuzk` shares: options, messages, exit codes. */
-#ifndef CUZK_APP_CLI_H
-#define CUZK_APP_CLI_H
+#ifndef CUZK_CLI_H
+#define CUZK_CLI_H
 
 #include "base/cpu.h"
 #include "base/status.h"

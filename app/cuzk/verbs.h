@@ -1,6 +1,6 @@
 /* Every verb of `cuzk`: name, function, one line of help. A new verb is a line here and a file. */
-#ifndef CUZK_APP_VERBS_H
-#define CUZK_APP_VERBS_H
+#ifndef CUZK_VERBS_H
+#define CUZK_VERBS_H
 
 #define CUZK_VERBS(X)                                                                              \
     X("prove", cuzk_cmd_prove, "make a proof from a .zkey and a .wtns")                            \
