@@ -8,7 +8,8 @@ import { test } from 'node:test';
 import { cuzkOk, readJson, scratch, vectorsDir } from './lib/env.mjs';
 
 const golden = readJson(join(vectorsDir, 'golden_fixed_rs.json'));
-const text = (value) => JSON.stringify(value, null, 1);
+// As snarkjs prints: an empty list takes three bytes.
+const text = (value) => (value.length === 0 ? '[\n]' : JSON.stringify(value, null, 1));
 
 test('there are golden proofs for both curves', () => {
   for (const curve of ['bn128', 'bls12381']) {

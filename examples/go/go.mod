@@ -1,0 +1,3 @@
+module cuzk-example
+
+go 1.19
