@@ -25,8 +25,9 @@ static void print_help(FILE *to) {
 }
 
 int main(int argc, char **argv) {
-    /* A closed pipe is an error of the write, not the end of the process. */
+    /* A closed pipe and a full quota are errors of the write, not the end of the process. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_help(stderr);
         return 2;

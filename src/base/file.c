@@ -34,7 +34,8 @@ cuzk_status cuzk_map_file(cuzk_map *out, const char *path, cuzk_err *err) {
         if (out->len) {
             void *p = mmap(NULL, out->len, PROT_READ, MAP_SHARED, fd, 0);
             if (p == MAP_FAILED)
-                st = cuzk_err_set(err, CUZK_STATUS_IO, "%s: cannot map: %s", path, strerror(errno));
+                st = cuzk_err_set(err, errno == ENOMEM ? CUZK_STATUS_NO_MEMORY : CUZK_STATUS_IO,
+                                  "%s: cannot map: %s", path, strerror(errno));
             else
                 out->data = p;
         }
