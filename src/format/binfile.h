@@ -34,6 +34,11 @@ typedef struct cuzk_binfile_format {
     size_t n_names;
 } cuzk_binfile_format;
 
+/* The formats this module knows, and the one a file's first four bytes name (NULL: none). */
+extern const cuzk_binfile_format cuzk_binfile_zkey, cuzk_binfile_wtns, cuzk_binfile_r1cs,
+    cuzk_binfile_ptau;
+const cuzk_binfile_format *cuzk_binfile_format_of(const void *data, uint64_t len);
+
 /* A table of contents over bytes that belong to someone else. */
 typedef struct cuzk_binfile {
     const char *name; /* for messages; borrowed */

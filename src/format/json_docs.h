@@ -33,4 +33,14 @@ cuzk_status cuzk_public_from_json(cuzk_u256 **values, size_t *n, const cuzk_curv
 cuzk_status cuzk_vk_from_json(cuzk_vk *out, const char *text, size_t len, const char *name,
                               cuzk_err *err) CUZK_MUST_CHECK;
 
+/* What a document looks like, by its members; nothing is checked. UNKNOWN for other JSON and for
+ * no JSON at all. */
+typedef enum cuzk_json_kind {
+    CUZK_JSON_UNKNOWN,
+    CUZK_JSON_PROOF,
+    CUZK_JSON_PUBLIC,
+    CUZK_JSON_VK
+} cuzk_json_kind;
+cuzk_json_kind cuzk_json_kind_of(const char *text, size_t len);
+
 #endif

@@ -346,3 +346,16 @@ cuzk_status cuzk_vk_from_json(cuzk_vk *out, const char *text, size_t len, const 
     json_decref(root);
     return st;
 }
+
+cuzk_json_kind cuzk_json_kind_of(const char *text, size_t len) {
+    json_t *root = json_loadb(text, len, 0, NULL);
+    cuzk_json_kind kind = CUZK_JSON_UNKNOWN;
+    if (json_is_array(root))
+        kind = CUZK_JSON_PUBLIC;
+    else if (json_object_get(root, "vk_alpha_1") || json_object_get(root, "IC"))
+        kind = CUZK_JSON_VK;
+    else if (json_object_get(root, "pi_a") || json_object_get(root, "pi_b"))
+        kind = CUZK_JSON_PROOF;
+    json_decref(root);
+    return kind;
+}

@@ -9,10 +9,6 @@
 
 enum { HEADER = 1, CONSTRAINTS = 2, LABELS = 3, GATES = 4, GATE_USES = 5, SCALAR = 32 };
 
-static const char *const section_names[] = {NULL,     "header",       "constraints",
-                                            "labels", "custom gates", "custom gate uses"};
-static const cuzk_binfile_format format = {"r1cs", 1, 1, section_names, 6};
-
 static cuzk_status read_header(const cuzk_binfile *f, cuzk_r1cs *r, cuzk_err *err) {
     const cuzk_binfile_section *s;
     CUZK_TRY(cuzk_binfile_need(f, HEADER, &s, err));
@@ -99,7 +95,7 @@ static cuzk_status refuse_gates(const cuzk_binfile *f, uint32_t type, cuzk_err *
 
 static cuzk_status read_all(cuzk_r1cs *r, const void *data, uint64_t len, cuzk_err *err) {
     cuzk_binfile f;
-    CUZK_TRY(cuzk_binfile_parse(&f, &format, data, len, r->name, err));
+    CUZK_TRY(cuzk_binfile_parse(&f, &cuzk_binfile_r1cs, data, len, r->name, err));
     CUZK_TRY(read_header(&f, r, err));
     CUZK_TRY(refuse_gates(&f, GATES, err));
     CUZK_TRY(refuse_gates(&f, GATE_USES, err));

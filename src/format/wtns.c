@@ -8,9 +8,6 @@
 
 enum { HEADER = 1, VALUES = 2, SCALAR = 32 };
 
-static const char *const section_names[] = {NULL, "header", "witness"};
-static const cuzk_binfile_format format = {"wtns", 2, 2, section_names, 3};
-
 /* A bad value is told by its place only: values may be secret, messages end in logs. */
 static cuzk_status check_values(const cuzk_binfile *f, const cuzk_binfile_section *s,
                                 const cuzk_wtns *w, cuzk_err *err) {
@@ -35,7 +32,7 @@ static cuzk_status check_values(const cuzk_binfile *f, const cuzk_binfile_sectio
 static cuzk_status read_all(cuzk_wtns *w, const void *data, uint64_t len, cuzk_err *err) {
     cuzk_binfile f;
     const cuzk_binfile_section *head, *vals;
-    CUZK_TRY(cuzk_binfile_parse(&f, &format, data, len, w->name, err));
+    CUZK_TRY(cuzk_binfile_parse(&f, &cuzk_binfile_wtns, data, len, w->name, err));
     CUZK_TRY(cuzk_binfile_need(&f, HEADER, &head, err));
     cuzk_cursor c = cuzk_binfile_cursor(&f, head);
     CUZK_TRY(cuzk_binfile_scalar_prime(&f, head, &c, &w->curve, err));

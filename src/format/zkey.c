@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const section_names[] = {
-    NULL, "protocol", "header", "IC", "coefficients", "A", "B1", "B2", "C", "H", "contributions",
-};
-
-const cuzk_binfile_format cuzk__zkey_format = {"zkey", 1, 2, section_names,
-                                               sizeof section_names / sizeof section_names[0]};
-
 cuzk_status cuzk__zkey_bad(const cuzk_zkey *zk, uint32_t section, const void *at, cuzk_err *err,
                            const char *fmt, ...) {
     char text[400];
@@ -25,7 +18,7 @@ cuzk_status cuzk__zkey_bad(const cuzk_zkey *zk, uint32_t section, const void *at
     va_end(ap);
     return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                         "%s: section %" PRIu32 " (%s) at offset %zu: %s", zk->name, section,
-                        cuzk_binfile_section_name(&cuzk__zkey_format, section),
+                        cuzk_binfile_section_name(&cuzk_binfile_zkey, section),
                         (size_t)((const uint8_t *)at - zk->data), text);
 }
 
@@ -152,7 +145,7 @@ static cuzk_status locate_coefs(const cuzk_binfile *f, cuzk_zkey *zk, cuzk_err *
 
 static cuzk_status read_all(cuzk_zkey *zk, cuzk_zkey_check check, cuzk_pool *pool, cuzk_err *err) {
     cuzk_binfile f;
-    CUZK_TRY(cuzk_binfile_parse(&f, &cuzk__zkey_format, zk->data, zk->len, zk->name, err));
+    CUZK_TRY(cuzk_binfile_parse(&f, &cuzk_binfile_zkey, zk->data, zk->len, zk->name, err));
     CUZK_TRY(read_protocol(&f, err));
     CUZK_TRY(read_header(&f, zk, err));
     CUZK_TRY(locate_points(&f, zk, err));

@@ -42,7 +42,7 @@ typedef enum cuzk_zkey_check {
     /* Sections, sizes and the header's numbers: enough for figures, not for a proof. */
     CUZK_ZKEY_CHECK_SIZES,
     /* Sections, sizes, header, every coefficient's indices and value below r; of the points those
-     * that verifying needs: alpha1 to delta2 in their subgroups and not infinity, IC on the curve.
+     * that verifying needs, alpha1 to delta2 and IC: in their subgroups, IC alone may be infinity.
      * Enough for a proof that is verified before it is given out: when it does not verify,
      * cuzk_zkey_check_points tells whether a point of the key is the cause. */
     CUZK_ZKEY_CHECK_SHAPE,

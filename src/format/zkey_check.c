@@ -109,8 +109,8 @@ static cuzk_status check_header_points(const cuzk_zkey *zk, cuzk_err *err) {
 
 cuzk_status cuzk__zkey_check_vk(const cuzk_zkey *zk, cuzk_pool *pool, cuzk_err *err) {
     CUZK_TRY(check_header_points(zk, err));
-    return check_section(zk, CUZK__ZKEY_IC, CUZK_G1, zk->ic, (uint64_t)zk->n_public + 1, false,
-                         pool, err);
+    return check_section(zk, CUZK__ZKEY_IC, CUZK_G1, zk->ic, (uint64_t)zk->n_public + 1, true, pool,
+                         err);
 }
 
 cuzk_status cuzk_zkey_check_points(const cuzk_zkey *zk, bool full, cuzk_pool *pool, cuzk_err *err) {

@@ -18,8 +18,6 @@ enum {
     CUZK__ZKEY_CONTRIBUTIONS = 10,
 };
 
-extern const cuzk_binfile_format cuzk__zkey_format;
-
 /* BAD_INPUT with "FILE: section N (name) at offset OFF: message"; at points into the file. */
 cuzk_status cuzk__zkey_bad(const cuzk_zkey *zk, uint32_t section, const void *at, cuzk_err *err,
                            const char *fmt, ...) CUZK_PRINTF(5, 6);

@@ -147,7 +147,7 @@ static void section_points(void **state) {
             char part[64];
             for (size_t i = 0; i < 3; i++) {
                 snprintf(part, sizeof part, "point %zu:", pick[i]);
-                try_point(b, c, g, s.off + pick[i] * size, part, type == 3, false);
+                try_point(b, c, g, s.off + pick[i] * size, part, type == 3, type == 3);
             }
         }
         expect_ok(b, CUZK_ZKEY_CHECK_FULL);
