@@ -5,6 +5,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 unsigned cuzk_cpu_count(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -18,6 +22,17 @@ bool cuzk_cpu_has_avx512_ifma(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512ifma");
+#else
+    return false;
+#endif
+}
+
+/* Not by __builtin_cpu_supports: clang 14 does not know "adx". */
+bool cuzk_cpu_has_adx(void) {
+#if defined(__x86_64__)
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+    return (ebx >> 8 & 1) && (ebx >> 19 & 1);
 #else
     return false;
 #endif

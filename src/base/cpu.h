@@ -18,6 +18,9 @@ unsigned cuzk_cpu_count(void);
 /* True when AVX-512 F, DQ, VL, BW and IFMA are usable (processor and operating system). */
 bool cuzk_cpu_has_avx512_ifma(void);
 
+/* True when BMI2 (mulx) and ADX (adcx, adox) are there. */
+bool cuzk_cpu_has_adx(void);
+
 /* "Intel(R) Xeon(R) …", or the architecture's name when the system does not say. Writes at most
  * n bytes with the NUL. */
 void cuzk_cpu_name(char *out, size_t n);

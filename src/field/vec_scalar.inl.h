@@ -17,16 +17,19 @@
  * add sub neg dbl mul sqr
  * mul_tw            product by a prepared factor, the same in every lane
  * scale_tw          the prepared factor of w times a constant in Montgomery form
- * ct gs             butterflies (x, y) -> (x + y w, x - y w) and (x + y, (x - y) w) in place, so
- *                   that an implementation can reduce lazily
+ * ct, gs            butterflies in place, (x, y) -> (x + y w, x - y w) and (x + y, (x - y) w);
+ *                   *_minus: the same with -w, *_one: with 1. An implementation may reduce lazily:
+ *                   what ct gives goes only to ct, mul, mul_tw and store, and gs takes only what
+ *                   load, mul, mul_tw and gs give. *_each (LANES > 1 only): one factor per lane
  * zero_mask         bit i is set when lane i is 0
  * inv               every lane inverted; no lane may be 0
  * from_mont/to_mont stored form from and to the Montgomery form of the files (R = 2^(64 limbs)),
  *                   any alignment; here both are the same bytes
  * load_lin/store_lin LANES consecutive elements of the files' form in memory, for linear work:
- *                   between them only add, sub, neg, dbl, mul_tw, ct, gs and mul by factors that
- *                   came from elsewhere, since the implementation need not change the Montgomery
- *                   radix; store_lin gives canonical elements
+ *                   between them only butterflies, mul_tw and mul by factors that came from
+ *                   elsewhere, since the implementation need not change the Montgomery radix;
+ *                   store_lin gives canonical elements, store_raw what only load_lin reads
+ * canon             canonical elements in place (LANES 1 only)
  * transpose         lane l of v[k] exchanged with lane k of v[l], LANES batches */
 
 #define FV_CAT2(a, b) a##_##b
@@ -82,15 +85,31 @@ static inline void FV_(mul_tw)(FV_(t) * r, const FV_(t) * a, const FV_(tw_t) * w
 static inline void FV_(scale_tw)(FV_(tw_t) * r, const FV_(tw_t) * w, const FE_(t) * mont) {
     FE_(mul)(r, w, mont);
 }
+static inline void FV_(ct_one)(FV_(t) * x, FV_(t) * y) {
+    const FV_(t) a = *x;
+    FE_(add)(x, &a, y);
+    FE_(sub)(y, &a, y);
+}
 static inline void FV_(ct)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    FE_(mul)(y, y, w);
+    FV_(ct_one)(x, y);
+}
+static inline void FV_(ct_minus)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
     FV_(t) p;
     FE_(mul)(&p, y, w);
-    FE_(sub)(y, x, &p);
-    FE_(add)(x, x, &p);
+    FE_(add)(y, x, &p);
+    FE_(sub)(x, x, &p);
+}
+static inline void FV_(gs_one)(FV_(t) * x, FV_(t) * y) {
+    FV_(ct_one)(x, y);
 }
 static inline void FV_(gs)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    FV_(ct_one)(x, y);
+    FE_(mul)(y, y, w);
+}
+static inline void FV_(gs_minus)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
     FV_(t) d;
-    FE_(sub)(&d, x, y);
+    FE_(sub)(&d, y, x);
     FE_(add)(x, x, y);
     FE_(mul)(y, &d, w);
 }
@@ -111,6 +130,12 @@ static inline void FV_(load_lin)(FV_(t) * r, const void *mem) {
 }
 static inline void FV_(store_lin)(void *mem, const FV_(t) * a) {
     __builtin_memcpy(mem, a, sizeof *a);
+}
+static inline void FV_(store_raw)(void *mem, const FV_(t) * a) {
+    __builtin_memcpy(mem, a, sizeof *a);
+}
+static inline void FV_(canon)(FV_(t) * a) {
+    (void)a;
 }
 static inline void FV_(transpose)(FV_(t) v[FV_(LANES)]) {
     (void)v;

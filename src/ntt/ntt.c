@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-extern const cuzk__ntt_kernels cuzk__ntt_bn254_asm, cuzk__ntt_bn254_portable;
-extern const cuzk__ntt_kernels cuzk__ntt_bls12_381_asm, cuzk__ntt_bls12_381_portable;
-
 static const cuzk__ntt_kernels *kernels_for(cuzk_curve_id curve, cuzk_cpu_impl impl) {
-    const bool portable = impl == CUZK_CPU_PORTABLE;
-    if (curve == CUZK_BN254) return portable ? &cuzk__ntt_bn254_portable : &cuzk__ntt_bn254_asm;
-    return portable ? &cuzk__ntt_bls12_381_portable : &cuzk__ntt_bls12_381_asm;
+    const bool bn = curve == CUZK_BN254;
+    if (impl == CUZK_CPU_PORTABLE)
+        return bn ? &cuzk__ntt_bn254_portable : &cuzk__ntt_bls12_381_portable;
+#if CUZK__NTT_ADX
+    if (cuzk_cpu_has_adx()) return bn ? &cuzk__ntt_bn254_adx : &cuzk__ntt_bls12_381_adx;
+#endif
+    return bn ? &cuzk__ntt_bn254_asm : &cuzk__ntt_bls12_381_asm;
 }
 
 /* Leaves as large as the cache takes, but with several threads at least four for each of them,
@@ -43,6 +44,12 @@ static void fill_range(void *arg, size_t begin, size_t end) {
 
 cuzk_status cuzk_ntt_plan_new(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,
                               unsigned family, cuzk_cpu_impl impl, cuzk_pool *pool) {
+    return cuzk__ntt_plan_with(out, curve, log2n, family, kernels_for(curve, impl), pool);
+}
+
+cuzk_status cuzk__ntt_plan_with(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,
+                                unsigned family, const cuzk__ntt_kernels *kernels,
+                                cuzk_pool *pool) {
     enum { MIN_FILL = 4096 };
     *out = NULL;
     const cuzk_curve *c = cuzk_curve_get(curve);
@@ -51,7 +58,7 @@ cuzk_status cuzk_ntt_plan_new(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_ntt_plan)));
     cuzk_ntt_plan *plan = mem;
     plan->fr = c->fr;
-    plan->kernels = kernels_for(curve, impl);
+    plan->kernels = kernels;
     plan->log2n = log2n;
     cuzk_fr_root(c->fr, &plan->roots[log2n], family, log2n);
     for (unsigned s = log2n; s-- > 0;)

@@ -10,9 +10,6 @@
 #endif
 #define CUZK__NTT_NAME(name) CUZK__NTT_NAME2(name)
 
-extern const cuzk__ntt_kernels CUZK__NTT_NAME(cuzk__ntt_bn254);
-extern const cuzk__ntt_kernels CUZK__NTT_NAME(cuzk__ntt_bls12_381);
-
 #define FV bn254_v
 #define FV_FE cuzk_bn254_fr
 #include "field/vec_scalar.inl.h"

@@ -32,8 +32,6 @@ typedef enum cuzk__ntt_op {
 
 /* One instance of the templates: a field and an arithmetic. */
 typedef struct cuzk__ntt_kernels {
-    unsigned min_log2n; /* smaller transforms go to another instance */
-    unsigned leaf_log2; /* largest leaf */
     size_t (*table_bytes)(unsigned log2n);
     /* Fills entries [begin, end) of the twiddle table; see ntt_block.inl.h. */
     void (*table_fill)(const cuzk_ntt_plan *plan, size_t begin, size_t end);
@@ -57,6 +55,22 @@ struct cuzk_ntt_plan {
 static inline size_t cuzk__ntt_mirror(size_t i) {
     return i ^ (((size_t)1 << (63 - __builtin_clzll(i))) - 1);
 }
+
+#if defined(__x86_64__) && defined(CUZK_FIELD_ASM)
+#define CUZK__NTT_ADX 1
+#else
+#define CUZK__NTT_ADX 0
+#endif
+
+/* The instances; _adx only where CUZK__NTT_ADX, and to be run only when cuzk_cpu_has_adx(). */
+extern const cuzk__ntt_kernels cuzk__ntt_bn254_portable, cuzk__ntt_bls12_381_portable;
+extern const cuzk__ntt_kernels cuzk__ntt_bn254_asm, cuzk__ntt_bls12_381_asm;
+extern const cuzk__ntt_kernels cuzk__ntt_bn254_adx, cuzk__ntt_bls12_381_adx;
+
+/* cuzk_ntt_plan_new with a chosen instance, which must be of this curve. */
+cuzk_status cuzk__ntt_plan_with(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,
+                                unsigned family, const cuzk__ntt_kernels *kernels,
+                                cuzk_pool *pool) CUZK_MUST_CHECK;
 
 void cuzk__ntt_split_for(cuzk__ntt_split *out, unsigned log2n, unsigned max_leaf, unsigned threads);
 

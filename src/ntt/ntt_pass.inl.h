@@ -1,14 +1,14 @@
 /* Transforms of whole arrays by passes over memory: include-template.
  *
  * Parameters (all undefined again at the end):
- *   NT         prefix to generate; the result is the constant table NT_kernels
- *   NT_FV      prefix of the batches of scalar-field elements, an instance of field/vec_*.inl.h
- *   NT_FE      prefix of the field itself
- *   NT_LEAF    log2 of the elements of the largest leaf (a leaf and its table part should fit
- *              the second-level cache)
+ *   NT           prefix of the generated names
+ *   NT_TABLE     name of the constant cuzk__ntt_kernels to define
+ *   NT_FV        prefix of the batches of scalar-field elements, an instance of field/vec_*.inl.h
+ *   NT_FE        prefix of the field itself
+ *   NT_LEAF      log2 of the elements of the largest leaf; a leaf and its part of the table should
+ *                fit the second-level cache
  *   NT_IN_PLACE  1 when batches are single elements in the files' own form (LANES is 1): leaves are
- *              transformed where they lie; 0 otherwise
- *   NT_TABLE   name of the cuzk__ntt_kernels to define
+ *                transformed where they lie. Else 0, and transforms are of 2 LANES^2 elements or more
  *
  * DESIGN. The top levels are done in column passes: a pass of r levels takes tiles of 2^r rows and
  * a few neighbouring columns into a small buffer, runs the levels there and writes them back, so
@@ -48,6 +48,7 @@ typedef struct NT_(job) {
     unsigned leaf;
     unsigned depth, levels; /* of the current column pass: levels above it, its own */
     bool down;
+    bool last; /* the pass whose results stay: canonical */
     const NT_(coset) * coset;
 } NT_(job);
 
@@ -108,6 +109,13 @@ static NT_(tab) NT_(tab_of)(const cuzk_ntt_plan *plan, bool inverse) {
     return t;
 }
 
+NT_INLINE void NT_(store)(const NT_(job) * job, cuzk_u256 *x, const FV_(t) * v) {
+    if (job->last)
+        FV_(store_lin)(x, v);
+    else
+        FV_(store_raw)(x, v);
+}
+
 /* Tiles [begin, end) of the current column pass. */
 static void NT_(columns)(void *arg, size_t begin, size_t end) {
     const NT_(job) *job = arg;
@@ -129,7 +137,7 @@ static void NT_(columns)(void *arg, size_t begin, size_t end) {
             NT_(up_block)(t, tile, job->levels, cols, node, NULL);
         for (size_t r = 0; r < rows; r++)
             for (size_t c = 0; c < cols; c++)
-                FV_(store_lin)(x + (r << below) + c * FV_(LANES), &tile[r * cols + c]);
+                NT_(store)(job, x + (r << below) + c * FV_(LANES), &tile[r * cols + c]);
     }
 }
 
@@ -172,8 +180,12 @@ static void NT_(one_leaf)(const NT_(job) * job, FV_(t) * x, size_t i) {
 #if NT_IN_PLACE
 static void NT_(leaves)(void *arg, size_t begin, size_t end) {
     const NT_(job) *job = arg;
-    for (size_t i = begin; i < end; i++)
-        NT_(one_leaf)(job, job->x + (i << job->leaf), i);
+    for (size_t i = begin; i < end; i++) {
+        cuzk_u256 *x = job->x + (i << job->leaf);
+        NT_(one_leaf)(job, x, i);
+        for (size_t k = 0; job->last && k < (size_t)1 << job->leaf; k++)
+            FV_(canon)(&x[k]);
+    }
 }
 #else
 static void NT_(leaves)(void *arg, size_t begin, size_t end) {
@@ -186,7 +198,7 @@ static void NT_(leaves)(void *arg, size_t begin, size_t end) {
             FV_(load_lin)(&buf[k], x + k * FV_(LANES));
         NT_(one_leaf)(job, buf, i);
         for (size_t k = 0; k < batches; k++)
-            FV_(store_lin)(x + k * FV_(LANES), &buf[k]);
+            NT_(store)(job, x + k * FV_(LANES), &buf[k]);
     }
 }
 #endif
@@ -232,27 +244,26 @@ static void NT_(run)(const cuzk_ntt_plan *plan, cuzk__ntt_op op, bool inverse, c
         NT_(coset_init)(&coset, plan, split.leaf, g);
         job.coset = &coset;
     }
-    const bool both = op == CUZK__NTT_TO_COSET;
+    const bool up = op == CUZK__NTT_RN || op == CUZK__NTT_TO_COSET;
     job.inverse = g || inverse;
     unsigned depth = 0;
     for (unsigned p = 0; p < split.passes && op != CUZK__NTT_RN; p++) {
         NT_(column_pass)(&job, depth, split.levels[p], true, pool);
         depth += split.levels[p];
     }
+    job.last = !up || split.passes == 0;
     const size_t leaves = (size_t)1 << (plan->log2n - split.leaf);
     cuzk_pool_run_ranges(pool, leaves, 1, 8, NT_(leaves), &job);
-    if (op != CUZK__NTT_RN && !both) return;
-    if (both) job.inverse = false;
+    if (op == CUZK__NTT_TO_COSET) job.inverse = false;
     depth = plan->log2n - split.leaf;
-    for (unsigned p = split.passes; p-- > 0;) {
+    for (unsigned p = split.passes; up && p-- > 0;) {
         depth -= split.levels[p];
+        job.last = p == 0;
         NT_(column_pass)(&job, depth, split.levels[p], false, pool);
     }
 }
 
 const cuzk__ntt_kernels NT_TABLE = {
-    .min_log2n = FV_(LANES) == 1 ? 1 : 2 * NT_(LANE_LOG2) + 1,
-    .leaf_log2 = NT_LEAF,
     .table_bytes = NT_(table_bytes),
     .table_fill = NT_(table_fill),
     .run = NT_(run),
