@@ -91,16 +91,16 @@ int cuzk_cmd_setup(int argc, char **argv) {
           stderr);
     cuzk_err err = {0};
     cuzk_pool *pool = NULL;
-    cuzk_r1cs *r1cs = NULL;
+    cuzk_circom_r1cs *r1cs = NULL;
     cuzk_toxic toxic;
     cuzk_status st = cuzk_pool_new(&pool, o.threads);
     if (st != CUZK_OK) cuzk_err_set(&err, st, "cannot start %u threads", o.threads);
-    if (st == CUZK_OK) st = cuzk_r1cs_open(&r1cs, o.r1cs, &err);
+    if (st == CUZK_OK) st = cuzk_circom_r1cs_open(&r1cs, o.r1cs, &err);
     if (st == CUZK_OK) st = cuzk_toxic_from_seed(&toxic, r1cs->curve, o.seed, o.seed_len, &err);
     if (st == CUZK_OK) st = cuzk_groth16_setup_zkey(r1cs, &toxic, o.zkey, pool, stderr, &err);
     cuzk_wipe(&toxic, sizeof toxic);
     cuzk_wipe(&o, sizeof o);
-    cuzk_r1cs_free(r1cs);
+    cuzk_circom_r1cs_free(r1cs);
     cuzk_pool_free(pool);
     return st == CUZK_OK ? 0 : cuzk_cli_fail("setup", st, &err);
 }

@@ -54,7 +54,8 @@ static void print_signal(FILE *to, const cuzk_sym *sym, uint32_t wire) {
     }
 }
 
-static void print_lc(FILE *to, const cuzk_wtns *w, const cuzk_sym *sym, const cuzk_r1cs_lc *lc) {
+static void print_lc(FILE *to, const cuzk_wtns *w, const cuzk_sym *sym,
+                     const cuzk_circom_r1cs_lc *lc) {
     const cuzk_fr_ops *fr = w->curve->fr;
     const uint8_t *t = lc->terms;
     for (uint32_t i = 0; i < lc->n && i < TERMS_SHOWN; i++, t += CUZK_R1CS_TERM_SIZE) {
@@ -76,7 +77,7 @@ static void print_lc(FILE *to, const cuzk_wtns *w, const cuzk_sym *sym, const cu
 }
 
 static void explain(FILE *to, const cuzk_wtns *w, const cuzk_sym *sym,
-                    const cuzk_r1cs_failure *f) {
+                    const cuzk_circom_r1cs_failure *f) {
     const cuzk_fr_ops *fr = w->curve->fr;
     cuzk_u256 ab;
     fr->to_mont(&ab, &f->value[0]);
@@ -96,15 +97,15 @@ static void explain(FILE *to, const cuzk_wtns *w, const cuzk_sym *sym,
 
 static int check(const char *r1cs, const char *wtns, const char *symbols) {
     cuzk_err err = {0};
-    cuzk_r1cs *r = NULL;
+    cuzk_circom_r1cs *r = NULL;
     cuzk_wtns *w = NULL;
     cuzk_sym *sym = NULL;
-    cuzk_r1cs_failure f;
+    cuzk_circom_r1cs_failure f;
     int code = 0;
-    cuzk_status st = cuzk_r1cs_open(&r, r1cs, &err);
+    cuzk_status st = cuzk_circom_r1cs_open(&r, r1cs, &err);
     if (st == CUZK_OK) st = cuzk_wtns_open(&w, wtns, &err);
     if (st == CUZK_OK && symbols) st = cuzk_sym_open(&sym, symbols, r->n_wires, &err);
-    if (st == CUZK_OK) st = cuzk_r1cs_check(r, w, &f, &err);
+    if (st == CUZK_OK) st = cuzk_circom_r1cs_check(r, w, &f, &err);
     if (st == CUZK_OK) {
         printf("the witness satisfies all %u constraints\n", r->n_constraints);
         if (fflush(stdout) != 0) code = 4;
@@ -114,7 +115,7 @@ static int check(const char *r1cs, const char *wtns, const char *symbols) {
     }
     cuzk_sym_free(sym);
     cuzk_wtns_free(w);
-    cuzk_r1cs_free(r);
+    cuzk_circom_r1cs_free(r);
     return code;
 }
 

@@ -9,7 +9,7 @@
 
 enum { HEADER = 1, CONSTRAINTS = 2, LABELS = 3, GATES = 4, GATE_USES = 5, SCALAR = 32 };
 
-static cuzk_status read_header(const cuzk_binfile *f, cuzk_r1cs *r, cuzk_err *err) {
+static cuzk_status read_header(const cuzk_binfile *f, cuzk_circom_r1cs *r, cuzk_err *err) {
     const cuzk_binfile_section *s;
     CUZK_TRY(cuzk_binfile_need(f, HEADER, &s, err));
     cuzk_cursor c = cuzk_binfile_cursor(f, s);
@@ -32,7 +32,8 @@ static cuzk_status read_header(const cuzk_binfile *f, cuzk_r1cs *r, cuzk_err *er
 
 /* One linear combination of constraint i. */
 static cuzk_status check_lc(const cuzk_binfile *f, const cuzk_binfile_section *s, cuzk_cursor *c,
-                            const cuzk_r1cs *r, uint32_t i, int k, uint64_t *terms, cuzk_err *err) {
+                            const cuzk_circom_r1cs *r, uint32_t i, int k, uint64_t *terms,
+                            cuzk_err *err) {
     const char matrix = "ABC"[k];
     uint64_t at = c->off;
     uint32_t n;
@@ -67,7 +68,7 @@ static cuzk_status check_lc(const cuzk_binfile *f, const cuzk_binfile_section *s
     return CUZK_OK;
 }
 
-static cuzk_status read_constraints(const cuzk_binfile *f, cuzk_r1cs *r, cuzk_err *err) {
+static cuzk_status read_constraints(const cuzk_binfile *f, cuzk_circom_r1cs *r, cuzk_err *err) {
     const cuzk_binfile_section *s;
     CUZK_TRY(cuzk_binfile_need(f, CONSTRAINTS, &s, err));
     cuzk_cursor c = cuzk_binfile_cursor(f, s);
@@ -93,7 +94,7 @@ static cuzk_status refuse_gates(const cuzk_binfile *f, uint32_t type, cuzk_err *
         cuzk_ld_u32le(f->data + s->off));
 }
 
-static cuzk_status read_all(cuzk_r1cs *r, const void *data, uint64_t len, cuzk_err *err) {
+static cuzk_status read_all(cuzk_circom_r1cs *r, const void *data, uint64_t len, cuzk_err *err) {
     cuzk_binfile f;
     CUZK_TRY(cuzk_binfile_parse(&f, &cuzk_binfile_r1cs, data, len, r->name, err));
     CUZK_TRY(read_header(&f, r, err));
@@ -107,12 +108,12 @@ static cuzk_status read_all(cuzk_r1cs *r, const void *data, uint64_t len, cuzk_e
     return CUZK_OK;
 }
 
-static cuzk_status new_r1cs(cuzk_r1cs **out, const char *name, cuzk_err *err) {
+static cuzk_status new_r1cs(cuzk_circom_r1cs **out, const char *name, cuzk_err *err) {
     void *mem;
     *out = NULL;
     if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
-    cuzk_r1cs *r = mem;
+    cuzk_circom_r1cs *r = mem;
     if (cuzk_strdup(&r->name, name) != CUZK_OK) {
         cuzk_free(r);
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
@@ -121,16 +122,16 @@ static cuzk_status new_r1cs(cuzk_r1cs **out, const char *name, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static cuzk_status finish(cuzk_status st, cuzk_r1cs *r, cuzk_r1cs **out) {
+static cuzk_status finish(cuzk_status st, cuzk_circom_r1cs *r, cuzk_circom_r1cs **out) {
     if (st == CUZK_OK)
         *out = r;
     else
-        cuzk_r1cs_free(r);
+        cuzk_circom_r1cs_free(r);
     return st;
 }
 
-cuzk_status cuzk_r1cs_open(cuzk_r1cs **out, const char *path, cuzk_err *err) {
-    cuzk_r1cs *r;
+cuzk_status cuzk_circom_r1cs_open(cuzk_circom_r1cs **out, const char *path, cuzk_err *err) {
+    cuzk_circom_r1cs *r;
     *out = NULL;
     CUZK_TRY(new_r1cs(&r, path, err));
     cuzk_status st = cuzk_map_file(&r->map, path, err);
@@ -138,26 +139,26 @@ cuzk_status cuzk_r1cs_open(cuzk_r1cs **out, const char *path, cuzk_err *err) {
     return finish(st, r, out);
 }
 
-cuzk_status cuzk_r1cs_from_memory(cuzk_r1cs **out, const void *data, size_t len, const char *name,
-                                  cuzk_err *err) {
-    cuzk_r1cs *r;
+cuzk_status cuzk_circom_r1cs_from_memory(cuzk_circom_r1cs **out, const void *data, size_t len,
+                                         const char *name, cuzk_err *err) {
+    cuzk_circom_r1cs *r;
     *out = NULL;
     CUZK_TRY(new_r1cs(&r, name, err));
     return finish(read_all(r, data, len, err), r, out);
 }
 
-void cuzk_r1cs_free(cuzk_r1cs *r) {
+void cuzk_circom_r1cs_free(cuzk_circom_r1cs *r) {
     if (!r) return;
     cuzk_map_close(&r->map);
     cuzk_free(r->name);
     cuzk_free(r);
 }
 
-void cuzk_r1cs_iter_init(cuzk_r1cs_iter *it, const cuzk_r1cs *r) {
-    *it = (cuzk_r1cs_iter){.r1cs = r};
+void cuzk_circom_r1cs_iter_init(cuzk_circom_r1cs_iter *it, const cuzk_circom_r1cs *r) {
+    *it = (cuzk_circom_r1cs_iter){.r1cs = r};
 }
 
-bool cuzk_r1cs_next(cuzk_r1cs_iter *it, cuzk_r1cs_row *row) {
+bool cuzk_circom_r1cs_next(cuzk_circom_r1cs_iter *it, cuzk_circom_r1cs_row *row) {
     if (it->index == it->r1cs->n_constraints) return false;
     for (int k = 0; k < 3; k++) {
         const uint8_t *p = it->r1cs->constraints + it->off;

@@ -11,7 +11,7 @@
 
 enum { CUZK_R1CS_TERM_SIZE = 36 };
 
-typedef struct cuzk_r1cs {
+typedef struct cuzk_circom_r1cs {
     char *name;
     cuzk_map map;
     const cuzk_curve *curve; /* by the prime in the header */
@@ -23,33 +23,34 @@ typedef struct cuzk_r1cs {
     const uint8_t *constraints; /* section 2 */
     size_t constraints_len;
     const uint8_t *labels; /* n_wires u64, or NULL when the file has no section 3 */
-} cuzk_r1cs;
+} cuzk_circom_r1cs;
 
 /* One linear combination: n records of 36 bytes: u32 wire, plain 32-byte coefficient. */
-typedef struct cuzk_r1cs_lc {
+typedef struct cuzk_circom_r1cs_lc {
     uint32_t n;
     const uint8_t *terms;
-} cuzk_r1cs_lc;
+} cuzk_circom_r1cs_lc;
 
-typedef struct cuzk_r1cs_row {
-    cuzk_r1cs_lc lc[3]; /* A, B, C: A w * B w = C w */
-} cuzk_r1cs_row;
+typedef struct cuzk_circom_r1cs_row {
+    cuzk_circom_r1cs_lc lc[3]; /* A, B, C: A w * B w = C w */
+} cuzk_circom_r1cs_row;
 
 /* Walks the constraints in file order. `index` is the number of the next one. */
-typedef struct cuzk_r1cs_iter {
-    const cuzk_r1cs *r1cs;
+typedef struct cuzk_circom_r1cs_iter {
+    const cuzk_circom_r1cs *r1cs;
     size_t off;
     uint32_t index;
-} cuzk_r1cs_iter;
+} cuzk_circom_r1cs_iter;
 
 /* Opens and checks the whole file: header, every wire index, every coefficient below r, sizes. */
-cuzk_status cuzk_r1cs_open(cuzk_r1cs **out, const char *path, cuzk_err *err) CUZK_MUST_CHECK;
-cuzk_status cuzk_r1cs_from_memory(cuzk_r1cs **out, const void *data, size_t len, const char *name,
+cuzk_status cuzk_circom_r1cs_open(cuzk_circom_r1cs **out, const char *path,
                                   cuzk_err *err) CUZK_MUST_CHECK;
-void cuzk_r1cs_free(cuzk_r1cs *r);
+cuzk_status cuzk_circom_r1cs_from_memory(cuzk_circom_r1cs **out, const void *data, size_t len,
+                                         const char *name, cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_circom_r1cs_free(cuzk_circom_r1cs *r);
 
-void cuzk_r1cs_iter_init(cuzk_r1cs_iter *it, const cuzk_r1cs *r);
+void cuzk_circom_r1cs_iter_init(cuzk_circom_r1cs_iter *it, const cuzk_circom_r1cs *r);
 /* False after the last constraint. Cannot fail: opening has checked every length. */
-bool cuzk_r1cs_next(cuzk_r1cs_iter *it, cuzk_r1cs_row *row);
+bool cuzk_circom_r1cs_next(cuzk_circom_r1cs_iter *it, cuzk_circom_r1cs_row *row);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Montgomery products of two plain numbers: the sum comes out divided by R = 2^256. */
-static void eval(const cuzk_fr_ops *fr, const cuzk_r1cs_lc *lc, const uint8_t *witness,
+static void eval(const cuzk_fr_ops *fr, const cuzk_circom_r1cs_lc *lc, const uint8_t *witness,
                  cuzk_u256 *sum) {
     const uint8_t *t = lc->terms;
     memset(sum, 0, sizeof *sum);
@@ -27,8 +27,8 @@ static bool holds(const cuzk_fr_ops *fr, const cuzk_u256 sum[3]) {
     return memcmp(&ab, &c, sizeof c) == 0;
 }
 
-cuzk_status cuzk_r1cs_check(const cuzk_r1cs *r, const cuzk_wtns *w, cuzk_r1cs_failure *failure,
-                            cuzk_err *err) {
+cuzk_status cuzk_circom_r1cs_check(const cuzk_circom_r1cs *r, const cuzk_wtns *w,
+                                   cuzk_circom_r1cs_failure *failure, cuzk_err *err) {
     if (r->curve != w->curve)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                             "%s: section 1 (header): expected the prime of %s, as %s has it, "
@@ -41,10 +41,10 @@ cuzk_status cuzk_r1cs_check(const cuzk_r1cs *r, const cuzk_wtns *w, cuzk_r1cs_fa
                             ": are both from one compilation of the circuit?",
                             w->name, r->n_wires, r->name, w->n);
     const cuzk_fr_ops *fr = r->curve->fr;
-    cuzk_r1cs_iter it;
-    cuzk_r1cs_row row;
-    cuzk_r1cs_iter_init(&it, r);
-    while (cuzk_r1cs_next(&it, &row)) {
+    cuzk_circom_r1cs_iter it;
+    cuzk_circom_r1cs_row row;
+    cuzk_circom_r1cs_iter_init(&it, r);
+    while (cuzk_circom_r1cs_next(&it, &row)) {
         cuzk_u256 sum[3];
         for (int k = 0; k < 3; k++)
             eval(fr, &row.lc[k], w->values, &sum[k]);

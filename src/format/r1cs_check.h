@@ -7,15 +7,16 @@
 
 /* The first constraint that does not hold: its number, its terms, and the plain values of its
  * three linear combinations, for which a * b != c. */
-typedef struct cuzk_r1cs_failure {
+typedef struct cuzk_circom_r1cs_failure {
     uint32_t index;
-    cuzk_r1cs_row row;
+    cuzk_circom_r1cs_row row;
     cuzk_u256 value[3];
-} cuzk_r1cs_failure;
+} cuzk_circom_r1cs_failure;
 
 /* OK; FALSE with *failure filled and a sentence in err; BAD_INPUT when curve or number of wires
  * differ. Time: one product a term. */
-cuzk_status cuzk_r1cs_check(const cuzk_r1cs *r, const cuzk_wtns *w, cuzk_r1cs_failure *failure,
-                            cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_circom_r1cs_check(const cuzk_circom_r1cs *r, const cuzk_wtns *w,
+                                   cuzk_circom_r1cs_failure *failure,
+                                   cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -21,7 +21,6 @@ cuzk_status cuzk_zkey_ceremony_begin(cuzk_zkey_ceremony *c, const cuzk_zkey *zk,
     c->present = true;
     c->p = f.data + s->off;
     c->len = (size_t)s->len;
-    c->file_off = s->off;
     c->cs_hash = c->p;
     c->n = cuzk_ld_u32le(c->p + HASH);
     c->off = HASH + 4;

@@ -24,7 +24,6 @@ typedef struct cuzk_zkey_ceremony {
     uint32_t next;
     const uint8_t *p;
     size_t len, off;
-    uint64_t file_off; /* of the section's payload */
 } cuzk_zkey_ceremony;
 
 /* Without a section 10, OK and present is false. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 typedef struct {
-    const cuzk_r1cs *r1cs;
+    const cuzk_circom_r1cs *r1cs;
     const cuzk_curve *curve;
     const cuzk_fr_ops *fr;
     const cuzk_toxic *toxic;
@@ -112,7 +112,7 @@ static void lagrange_scale(const setup *s, unsigned log2m, cuzk_u256 *scale) {
     fr->mul(scale, &t, &m);
 }
 
-static void add_row(const setup *s, const cuzk_r1cs_row *row, const cuzk_u256 *l) {
+static void add_row(const setup *s, const cuzk_circom_r1cs_row *row, const cuzk_u256 *l) {
     for (int k = 0; k < 3; k++) {
         const uint8_t *t = row->lc[k].terms;
         for (uint32_t i = 0; i < row->lc[k].n; i++, t += CUZK_R1CS_TERM_SIZE) {
@@ -130,10 +130,10 @@ static cuzk_status columns(setup *s, cuzk_err *err) {
     cuzk_fr_root(s->fr, &w, 5, s->log2n);
     lagrange_scale(s, s->log2n, &scale);
     CUZK_TRY(lagrange_values(s, s->lagrange, s->n, &s->fr->one, &w, &scale, err));
-    cuzk_r1cs_iter it;
-    cuzk_r1cs_row row;
-    cuzk_r1cs_iter_init(&it, s->r1cs);
-    for (size_t i = 0; cuzk_r1cs_next(&it, &row); i++)
+    cuzk_circom_r1cs_iter it;
+    cuzk_circom_r1cs_row row;
+    cuzk_circom_r1cs_iter_init(&it, s->r1cs);
+    for (size_t i = 0; cuzk_circom_r1cs_next(&it, &row); i++)
         add_row(s, &row, &s->lagrange[i]);
     /* The rows that bind the public wires to their values: s * 0 = 0 at row n_constraints + s. */
     for (size_t i = 0; i <= s->n_public; i++)
@@ -271,7 +271,7 @@ static uint8_t *put_record(const setup *s, uint8_t *rec, uint32_t matrix, uint32
 }
 
 static cuzk_status put_coefs(setup *s, cuzk_err *err) {
-    const cuzk_r1cs *r = s->r1cs;
+    const cuzk_circom_r1cs *r = s->r1cs;
     uint64_t count = r->n_terms[0] + r->n_terms[1] + s->n_public + 1;
     if (count > UINT32_MAX)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
@@ -280,10 +280,10 @@ static cuzk_status put_coefs(setup *s, cuzk_err *err) {
     CUZK_TRY(begin_section(s, 4, 4 + count * CUZK_ZKEY_COEF_SIZE, err));
     CUZK_TRY(put_u32(s, (uint32_t)count, err));
     uint8_t *buf = s->points, *p = buf, *full = buf + BATCH * 64u - CUZK_ZKEY_COEF_SIZE;
-    cuzk_r1cs_iter it;
-    cuzk_r1cs_row row;
-    cuzk_r1cs_iter_init(&it, r);
-    for (uint32_t i = 0; cuzk_r1cs_next(&it, &row); i++) {
+    cuzk_circom_r1cs_iter it;
+    cuzk_circom_r1cs_row row;
+    cuzk_circom_r1cs_iter_init(&it, r);
+    for (uint32_t i = 0; cuzk_circom_r1cs_next(&it, &row); i++) {
         for (uint32_t k = 0; k < 2; k++) {
             const uint8_t *t = row.lc[k].terms;
             for (uint32_t j = 0; j < row.lc[k].n; j++, t += CUZK_R1CS_TERM_SIZE) {
@@ -366,7 +366,7 @@ static void release(setup *s) {
     cuzk_big_free(s->scalars, BATCH * sizeof(cuzk_u256));
 }
 
-cuzk_status cuzk_groth16_setup_zkey(const cuzk_r1cs *r1cs, const cuzk_toxic *toxic,
+cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
                                     const char *path, cuzk_pool *pool, FILE *progress,
                                     cuzk_err *err) {
     setup s = {

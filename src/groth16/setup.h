@@ -21,7 +21,7 @@ cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const
 /* Writes a .zkey for the circuit: standard generators, gamma = 1, no contributions. The same
  * inputs give the same file. Progress bars go to `progress` when it is not NULL. Needs about
  * 170 bytes of memory for each wire and 100 for each row of the domain. */
-cuzk_status cuzk_groth16_setup_zkey(const cuzk_r1cs *r1cs, const cuzk_toxic *toxic,
+cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
                                     const char *path, cuzk_pool *pool, FILE *progress,
                                     cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -15,11 +15,11 @@
 #include <string.h>
 
 static cuzk_status parse(blob b, cuzk_err *err) {
-    cuzk_r1cs *r;
+    cuzk_circom_r1cs *r;
     *err = (cuzk_err){0};
-    cuzk_status st = cuzk_r1cs_from_memory(&r, b.p, b.n, "c.r1cs", err);
+    cuzk_status st = cuzk_circom_r1cs_from_memory(&r, b.p, b.n, "c.r1cs", err);
     if (st != CUZK_OK) assert_null(r);
-    cuzk_r1cs_free(r);
+    cuzk_circom_r1cs_free(r);
     return st;
 }
 
@@ -47,9 +47,9 @@ static void reads_vectors(void **state) {
     for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
         char path[512];
         snprintf(path, sizeof path, "%s/circom/%s", CUZK_TEST_VECTORS, v[i].file);
-        cuzk_r1cs *r;
+        cuzk_circom_r1cs *r;
         cuzk_err err = {0};
-        cuzk_status st = cuzk_r1cs_open(&r, path, &err);
+        cuzk_status st = cuzk_circom_r1cs_open(&r, path, &err);
         if (st != CUZK_OK) fail_msg("%s", err.msg);
         assert_string_equal(r->curve->circom, v[i].curve);
         assert_int_equal(r->n_constraints, v[i].constraints);
@@ -58,11 +58,11 @@ static void reads_vectors(void **state) {
         assert_int_equal(r->n_pub_in, v[i].in);
         assert_int_equal(r->n_prv_in, v[i].prv);
         assert_int_equal(r->n_labels, v[i].labels);
-        cuzk_r1cs_iter it;
-        cuzk_r1cs_row row;
+        cuzk_circom_r1cs_iter it;
+        cuzk_circom_r1cs_row row;
         uint64_t terms[3] = {0}, rows = 0;
-        cuzk_r1cs_iter_init(&it, r);
-        for (; cuzk_r1cs_next(&it, &row); rows++) {
+        cuzk_circom_r1cs_iter_init(&it, r);
+        for (; cuzk_circom_r1cs_next(&it, &row); rows++) {
             for (int k = 0; k < 3; k++)
                 terms[k] += row.lc[k].n;
         }
@@ -73,7 +73,7 @@ static void reads_vectors(void **state) {
             assert_int_equal(terms[k], v[i].terms[k]);
         }
         assert_non_null(r->labels);
-        cuzk_r1cs_free(r);
+        cuzk_circom_r1cs_free(r);
     }
 }
 
@@ -209,12 +209,12 @@ static void sections_in_other_orders(void **state) {
     for (size_t i = 0; i < 3; i++) {
         for (size_t odd = 0; odd < 4; odd++) {
             blob b = container_rebuild(whole, order[i], odd);
-            cuzk_r1cs *r;
+            cuzk_circom_r1cs *r;
             cuzk_err err = {0};
-            assert_int_equal(cuzk_r1cs_from_memory(&r, b.p, b.n, "c", &err), CUZK_OK);
+            assert_int_equal(cuzk_circom_r1cs_from_memory(&r, b.p, b.n, "c", &err), CUZK_OK);
             assert_int_equal(r->n_constraints, 240);
             if (i == 2) assert_null(r->labels);
-            cuzk_r1cs_free(r);
+            cuzk_circom_r1cs_free(r);
             blob_free(&b);
         }
     }
@@ -251,15 +251,15 @@ static void custom_gates_are_refused(void **state) {
     blob_free(&whole);
 }
 
-static cuzk_status check(blob rb, blob wb, cuzk_r1cs_failure *f, cuzk_err *err) {
-    cuzk_r1cs *r;
+static cuzk_status check(blob rb, blob wb, cuzk_circom_r1cs_failure *f, cuzk_err *err) {
+    cuzk_circom_r1cs *r;
     cuzk_wtns *w;
     *err = (cuzk_err){0};
-    assert_int_equal(cuzk_r1cs_from_memory(&r, rb.p, rb.n, "c.r1cs", err), CUZK_OK);
+    assert_int_equal(cuzk_circom_r1cs_from_memory(&r, rb.p, rb.n, "c.r1cs", err), CUZK_OK);
     assert_int_equal(cuzk_wtns_from_memory(&w, wb.p, wb.n, "w.wtns", err), CUZK_OK);
-    cuzk_status st = cuzk_r1cs_check(r, w, f, err);
+    cuzk_status st = cuzk_circom_r1cs_check(r, w, f, err);
     cuzk_wtns_free(w);
-    cuzk_r1cs_free(r);
+    cuzk_circom_r1cs_free(r);
     return st;
 }
 
@@ -269,7 +269,7 @@ static void witnesses_satisfy(void **state) {
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < 3; i++) {
             char path[128];
-            cuzk_r1cs_failure f;
+            cuzk_circom_r1cs_failure f;
             cuzk_err err;
             const char *curve = k ? "bls12381" : "bn128";
             snprintf(path, sizeof path, "%s/%s/%s.r1cs", curve, circuit[i], circuit[i]);
@@ -293,7 +293,7 @@ static void every_wire_is_bound(void **state) {
             vector_read(k ? "bls12381/poseidon2/witness.wtns" : "bn128/poseidon2/witness.wtns");
         for (uint32_t wire = 1; wire < 243; wire++) {
             uint8_t *v = w.p + 76 + 32 * (size_t)wire;
-            cuzk_r1cs_failure f;
+            cuzk_circom_r1cs_failure f;
             cuzk_err err;
             v[0] ^= 1;
             assert_int_equal(check(r, w, &f, &err), CUZK_STATUS_FALSE);
@@ -316,7 +316,7 @@ static void failures_are_explained(void **state) {
     (void)state;
     blob r = vector_read("bn128/mul3/mul3.r1cs"), w = vector_read("bn128/mul3/witness.wtns");
     const cuzk_u256 *mod = &cuzk_curve_get(CUZK_BN254)->fr->modulus;
-    cuzk_r1cs_failure f;
+    cuzk_circom_r1cs_failure f;
     cuzk_err err;
     assert_int_equal(cuzk_ld_u64le(w.p + 76 + 32), 105);
     w.p[76 + 32] = 104; /* wire 1 */
@@ -340,7 +340,7 @@ static void failures_are_explained(void **state) {
 
 static void files_that_do_not_belong_together(void **state) {
     (void)state;
-    cuzk_r1cs_failure f;
+    cuzk_circom_r1cs_failure f;
     cuzk_err err;
     blob r = vector_read("bn128/mul3/mul3.r1cs"), w = vector_read("bls12381/mul3/witness.wtns"),
          w2 = vector_read("bn128/nopub/witness.wtns"),

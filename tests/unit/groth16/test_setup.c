@@ -26,16 +26,16 @@ static int remove_dir(void **state) {
 static void make_key(const char *curve, const char *name, const char *seed, const char *out) {
     char path[512];
     cuzk_err err = {0};
-    cuzk_r1cs *r1cs;
+    cuzk_circom_r1cs *r1cs;
     cuzk_toxic toxic;
     cuzk_pool *pool;
     snprintf(path, sizeof path, "%s/%s/%s/%s.r1cs", VECTORS, curve, name, name);
-    if (cuzk_r1cs_open(&r1cs, path, &err)) fail_msg("%s", err.msg);
+    if (cuzk_circom_r1cs_open(&r1cs, path, &err)) fail_msg("%s", err.msg);
     assert_int_equal(cuzk_pool_new(&pool, 2), CUZK_OK);
     assert_int_equal(cuzk_toxic_from_seed(&toxic, r1cs->curve, seed, strlen(seed), &err), CUZK_OK);
     if (cuzk_groth16_setup_zkey(r1cs, &toxic, out, pool, NULL, &err)) fail_msg("%s", err.msg);
     cuzk_pool_free(pool);
-    cuzk_r1cs_free(r1cs);
+    cuzk_circom_r1cs_free(r1cs);
 }
 
 static void keys_prove_and_repeat(void **state) {
