@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +100,7 @@ cuzk_status cuzk_out_write(cuzk_out *o, const void *data, size_t n, cuzk_err *er
 
 cuzk_status cuzk_out_pwrite(cuzk_out *o, uint64_t off, const void *data, size_t n, cuzk_err *err) {
     const char *p = data;
+    o->synced = false;
     while (n) {
         ssize_t w = o->in_place ? write(o->fd, p, n) : pwrite(o->fd, p, n, (off_t)off);
         if (w < 0 && errno == EINTR) continue;
@@ -113,31 +113,17 @@ cuzk_status cuzk_out_pwrite(cuzk_out *o, uint64_t off, const void *data, size_t 
 }
 
 cuzk_status cuzk_out_sync(cuzk_out *o, cuzk_err *err) {
-    if (o->in_place) return CUZK_OK;
-    return fsync(o->fd) == 0 ? CUZK_OK : io_error(o, "cannot flush to disk", err);
-}
-
-/* A failure to sync the directory is not reported: some file systems refuse it, and the rename
- * itself has happened. */
-static void sync_dir(const char *path) {
-    char *copy = NULL;
-    if (cuzk_strdup(&copy, path) != CUZK_OK) return;
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-    cuzk_free(copy);
+    if (o->in_place || o->synced) return CUZK_OK;
+    if (fsync(o->fd) != 0) return io_error(o, "cannot flush to disk", err);
+    o->synced = true;
+    return CUZK_OK;
 }
 
 cuzk_status cuzk_out_commit(cuzk_out *o, cuzk_err *err) {
     cuzk_status st = cuzk_out_sync(o, err);
     if (st == CUZK_OK && !o->in_place && rename(o->tmp, o->path) != 0)
         st = io_error(o, "cannot rename", err);
-    if (st == CUZK_OK && !o->in_place) {
-        o->tmp[0] = '\0';
-        sync_dir(o->path);
-    }
+    if (st == CUZK_OK && !o->in_place) o->tmp[0] = '\0';
     cuzk_out_abort(o);
     return st;
 }

@@ -24,8 +24,8 @@ cuzk_status cuzk_map_file(cuzk_map *out, const char *path, cuzk_err *err) CUZK_M
 void cuzk_map_close(cuzk_map *m);
 
 /* Writes data to path so that a reader sees the old file or the whole new one: temporary file in
- * the same directory, fsync, rename, fsync of the directory. On failure nothing is left behind
- * and the old file is untouched. */
+ * the same directory, fsync, rename. (The directory is not synced: after a power loss the old
+ * file may be back, whole.) On failure nothing is left behind and the old file is untouched. */
 cuzk_status cuzk_write_file(const char *path, const void *data, size_t n,
                             cuzk_err *err) CUZK_MUST_CHECK;
 
@@ -36,6 +36,7 @@ typedef struct cuzk_out {
     char *path;
     char *tmp;
     uint64_t written;
+    bool synced;   /* everything written is on the medium */
     bool in_place; /* path is a pipe, terminal or device: no temporary file, no pwrite */
 } cuzk_out;
 
