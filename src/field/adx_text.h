@@ -86,8 +86,8 @@ typedef struct cuzk__adx_consts {
 #define CUZK__ADX_SUB(from, t0, t1, t2, t3)                                                        \
     CUZK__ADX_OP4("subq", "sbbq", "(" from ")", t0, t1, t2, t3)
 #define CUZK__ADX_ADD_M(t0, t1, t2, t3)                                                            \
-    "addq 32(%[k]), " t0 "\n\tadcq 40(%[k]), " t1 "\n\tadcq 48(%[k]), " t2 "\n\tadcq 56(%[k]), " t3   \
-    "\n\t"
+    "addq 32(%[k]), " t0 "\n\tadcq 40(%[k]), " t1 "\n\tadcq 48(%[k]), " t2                         \
+    "\n\tadcq 56(%[k]), " t3 "\n\t"
 #define CUZK__ADX_STORE(to, t0, t1, t2, t3)                                                        \
     "movq " t0 ", 0(" to ")\n\tmovq " t1 ", 8(" to ")\n\tmovq " t2 ", 16(" to ")\n\tmovq " t3      \
     ", 24(" to ")\n\t"
@@ -109,22 +109,22 @@ typedef struct cuzk__adx_consts {
 #define CUZK__ADX_CT_END(s, d)                                                                     \
     CUZK__ADX_LOAD("%[x]", "%[r3]", "%[lo]", "%[hi]", "%%rdx")                                     \
     CUZK__ADX_ADD_M("%[r3]", "%[lo]", "%[hi]", "%%rdx")                                            \
-    "subq %[r4], %[r3]\n\tsbbq %[r0], %[lo]\n\tsbbq %[r1], %[hi]\n\tsbbq %[r2], %%rdx\n\t"         \
-    CUZK__ADX_ADD("%[x]", "%[r4]", "%[r0]", "%[r1]", "%[r2]")                                      \
-    CUZK__ADX_STORE(s, "%[r4]", "%[r0]", "%[r1]", "%[r2]")                                         \
-    CUZK__ADX_STORE(d, "%[r3]", "%[lo]", "%[hi]", "%%rdx")
+    "subq %[r4], %[r3]\n\tsbbq %[r0], %[lo]\n\tsbbq %[r1], %[hi]\n\tsbbq %[r2], "                  \
+    "%%rdx\n\t" CUZK__ADX_ADD("%[x]", "%[r4]", "%[r0]", "%[r1]", "%[r2]")                          \
+        CUZK__ADX_STORE(s, "%[r4]", "%[r0]", "%[r1]", "%[r2]")                                     \
+            CUZK__ADX_STORE(d, "%[r3]", "%[lo]", "%[hi]", "%%rdx")
 
 /* *x minus p (or M) when that is not negative. */
 #define CUZK__ADX_CSUB_MEM(csub, xp, consts)                                                       \
     do {                                                                                           \
         uint64_t r0, r1, r2, r3, r4, lo, hi;                                                       \
-        __asm__ volatile(CUZK__ADX_LOAD("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")                \
-                             csub("%[r0]", "%[r1]", "%[r2]", "%[r3]", "%[r4]", "%[lo]", "%[hi]",   \
-                                  "%%rdx")                                                         \
-                                 CUZK__ADX_STORE("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")       \
-                         : CUZK__ADX_TEMPS                                                         \
-                         : [x] "r"(xp), [k] "r"(&(consts))                                         \
-                         : "rdx", "cc", "memory");                                                 \
+        __asm__ volatile(                                                                          \
+            CUZK__ADX_LOAD("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")                             \
+                csub("%[r0]", "%[r1]", "%[r2]", "%[r3]", "%[r4]", "%[lo]", "%[hi]", "%%rdx")       \
+                    CUZK__ADX_STORE("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")                    \
+            : CUZK__ADX_TEMPS                                                                      \
+            : [x] "r"(xp), [k] "r"(&(consts))                                                      \
+            : "rdx", "cc", "memory");                                                              \
     } while (0)
 
 /* *x = x + y through `csub` (or CUZK__ADX_KEEP), *y = from - less + M with from, less = x, y in
@@ -134,15 +134,14 @@ typedef struct cuzk__adx_consts {
     do {                                                                                           \
         uint64_t r0, r1, r2, r3, r4, lo, hi;                                                       \
         __asm__ volatile(                                                                          \
-            CUZK__ADX_LOAD("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")                             \
-                CUZK__ADX_ADD("%[y]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")                          \
-                    csub("%[r0]", "%[r1]", "%[r2]", "%[r3]", "%[r4]", "%[lo]", "%[hi]", "%%rdx")   \
-                        CUZK__ADX_LOAD(from, "%[r4]", "%[lo]", "%[hi]", "%%rdx")                   \
-                            CUZK__ADX_ADD_M("%[r4]", "%[lo]", "%[hi]", "%%rdx")                    \
-                                CUZK__ADX_SUB(less, "%[r4]", "%[lo]", "%[hi]", "%%rdx")            \
-                                    CUZK__ADX_STORE("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")    \
-                                        CUZK__ADX_STORE("%[y]", "%[r4]", "%[lo]", "%[hi]",         \
-                                                        "%%rdx")                                   \
+            CUZK__ADX_LOAD("%[x]", "%[r0]", "%[r1]", "%[r2]",                                      \
+                           "%[r3]") CUZK__ADX_ADD("%[y]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")      \
+                csub("%[r0]", "%[r1]", "%[r2]", "%[r3]", "%[r4]", "%[lo]", "%[hi]", "%%rdx")       \
+                    CUZK__ADX_LOAD(from, "%[r4]", "%[lo]", "%[hi]", "%%rdx")                       \
+                        CUZK__ADX_ADD_M("%[r4]", "%[lo]", "%[hi]", "%%rdx")                        \
+                            CUZK__ADX_SUB(less, "%[r4]", "%[lo]", "%[hi]", "%%rdx")                \
+                                CUZK__ADX_STORE("%[x]", "%[r0]", "%[r1]", "%[r2]", "%[r3]")        \
+                                    CUZK__ADX_STORE("%[y]", "%[r4]", "%[lo]", "%[hi]", "%%rdx")    \
             : CUZK__ADX_TEMPS                                                                      \
             : [x] "r"(xp), [y] "r"(yp), [k] "r"(&(consts))                                         \
             : "rdx", "cc", "memory");                                                              \

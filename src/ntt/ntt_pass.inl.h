@@ -8,7 +8,8 @@
  *   NT_LEAF      log2 of the elements of the largest leaf; a leaf and its part of the table should
  *                fit the second-level cache
  *   NT_IN_PLACE  1 when batches are single elements in the files' own form (LANES is 1): leaves are
- *                transformed where they lie. Else 0, and transforms are of 2 LANES^2 elements or more
+ *                transformed where they lie. Else 0, and transforms are of 2 LANES^2 elements or
+ * more
  *
  * DESIGN. The top levels are done in column passes: a pass of r levels takes tiles of 2^r rows and
  * a few neighbouring columns into a small buffer, runs the levels there and writes them back, so

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "ntt/ntt.h"
 
+#include <blst.h>
+
 static const cuzk_curve_id curves[] = {CUZK_BN254, CUZK_BLS12_381};
 static const unsigned families[] = {5, 7};
 static const cuzk_cpu_impl impls[] = {CUZK_CPU_PORTABLE, CUZK_CPU_ASM};
@@ -201,6 +203,43 @@ static void test_large(void **state) {
         cuzk_pool_free(pools[i]);
 }
 
+/* The same transform with blst's arithmetic from the generator on: a second opinion on the field
+ * and the roots. */
+static void test_blst_oracle(void **state) {
+    (void)state;
+    enum { LOG2N = 6, N = 1 << LOG2N };
+    for (unsigned f = 0; f < 2; f++) {
+        /* w = family^((r - 1) / n) */
+        const uint64_t generator[4] = {families[f], 0, 0, 0};
+        blst_fr w, base, c[N];
+        blst_fr_from_uint64(&base, generator);
+        blst_fr_from_uint64(&w, (const uint64_t[4]){1, 0, 0, 0});
+        cuzk_u256 e = cuzk_bls12_381_fr_ops.modulus;
+        for (int bit = 255; bit >= LOG2N; bit--) {
+            blst_fr_sqr(&w, &w);
+            if (e.l[bit / 64] >> (bit % 64) & 1) blst_fr_mul(&w, &w, &base);
+        }
+        cuzk_u256 *x = new_vector(N);
+        random_vector(&cuzk_bls12_381_fr_ops, x, N);
+        memcpy(c, x, sizeof c);
+        cuzk_ntt_plan *plan = new_plan(CUZK_BLS12_381, LOG2N, families[f], CUZK_CPU_AUTO, NULL);
+        cuzk_ntt_forward_nr(plan, x, NULL);
+        blst_fr at;
+        blst_fr_from_uint64(&at, (const uint64_t[4]){1, 0, 0, 0});
+        for (size_t i = 0; i < N; i++) {
+            blst_fr acc = {{0}};
+            for (size_t j = N; j-- > 0;) {
+                blst_fr_mul(&acc, &acc, &at);
+                blst_fr_add(&acc, &acc, &c[j]);
+            }
+            assert_memory_equal(&x[reverse(i, LOG2N)], &acc, sizeof acc);
+            blst_fr_mul(&at, &at, &w);
+        }
+        cuzk_free(x);
+        cuzk_ntt_plan_free(plan);
+    }
+}
+
 static void test_bad_arguments(void **state) {
     (void)state;
     cuzk_ntt_plan *plan;
@@ -221,6 +260,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_definition),
         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_blst_oracle),
         cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
