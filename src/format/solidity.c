@@ -237,7 +237,7 @@ static void put_bls12_381(cuzk_buf *out, const cuzk_vk *vk) {
 }
 
 size_t cuzk_solidity_max_signals(const cuzk_curve *curve) {
-    return curve->id == CUZK_BN254 ? 290 : 140;
+    return curve->id == CUZK_BN254 ? 360 : 175;
 }
 
 void cuzk_solidity_verifier(const cuzk_vk *vk, cuzk_buf *out) {

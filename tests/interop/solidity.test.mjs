@@ -99,8 +99,8 @@ for (const c of sharedCircuits().filter((c) => c.curve === 'bn128' && c.proof)) 
 
 // The bound in the warning is the one that matters.
 for (const [curve, fits] of [
-  ['bn128', 290],
-  ['bls12381', 140],
+  ['bn128', 360],
+  ['bls12381', 175],
 ]) {
   test(`${curve}: a contract that is too large comes with a warning`, (t) => {
     const vkey = readJson(join(vectorsDir, curve, 'poseidon2/verification_key.json'));

@@ -1,7 +1,9 @@
 // Solidity compiled by solc and run in @ethereumjs/evm, without a chain around it.
 import { Chain, Common, Hardfork } from '@ethereumjs/common';
-import { EVM, getActivePrecompiles } from '@ethereumjs/evm';
+import { EVM } from '@ethereumjs/evm';
 import solc from 'solc';
+
+import { eip2537 } from './eip2537.mjs';
 
 // {code: deployed bytecode, selector of each function by signature}; fails on any warning.
 export function compile(source, contract) {
@@ -24,25 +26,11 @@ export function compile(source, contract) {
 
 const common = new Common({ chain: Chain.Mainnet, hardfork: Hardfork.Prague });
 
-// EIP-2537 lost its two multiplications, and with them two numbers, after this EVM was released:
-// G1MSM (12) and the pairing check (15) are 13 and 17 here.
-function finalPrecompiles() {
-  const address = (n) => `${n.toString(16)}`.padStart(40, '0');
-  const released = getActivePrecompiles(common);
-  return [
-    [12, 13],
-    [15, 17],
-  ].map(([final, draft]) => ({
-    address: { bytes: Uint8Array.from(Buffer.from(address(final), 'hex')) },
-    function: released.get(address(draft)),
-  }));
-}
-
 let machine;
 
 // Runs code with call data: {ok, data, gas}.
 export async function call(code, data) {
-  machine ??= await EVM.create({ common, customPrecompiles: finalPrecompiles() });
+  machine ??= await EVM.create({ common, customPrecompiles: eip2537 });
   const result = await machine.runCode({ code, data, gasLimit: 30_000_000n });
   return {
     ok: result.exceptionError === undefined,
