@@ -64,7 +64,7 @@ static cuzk_status info(const cuzk_circuit *c, const cuzk_r1cs *r, bool json, cu
         {"log2_domain", "log2 of the domain", f.log2_domain},
         {"params_bytes", "bytes of .params", f.params_bytes},
         {"vk_bytes", "bytes of .vk", f.vk_bytes},
-        {"bit_wires", "wires known to be bits", r->n_bits},
+        {"bit_wires", "wires known to be bits", f.bits},
         {"free_values", "values given from outside", r->n_free},
         {"shapes", "shapes", r->n_shapes},
         {"instances", "instances", r->n_insts},

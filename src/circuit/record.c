@@ -23,7 +23,7 @@ static void add_instance(cuzk_recorder *r, uint32_t shape) {
         .row0 = r->row0,
         .aux0 = r->aux0,
         .input0 = r->input0,
-        .bit0 = r->view.n_bits,
+        .bit0 = (r->view.n_bits + 63) & ~63u,
         .full0 = r->view.n_full,
         .free0 = r->view.n_free,
         .arg0 = (uint32_t)r->args.n,
@@ -35,7 +35,7 @@ static void add_instance(cuzk_recorder *r, uint32_t shape) {
         return;
     }
     if (r->run_args.n) memcpy(args, r->run_args.data, r->run_args.n * r->args.size);
-    r->view.n_bits += s->n_bits;
+    r->view.n_bits = inst.bit0 + s->n_bits;
     r->view.n_full += s->n_full;
     r->view.n_free += s->n_free;
     r->cs.n_aux = r->aux0 + s->n_aux;

@@ -66,6 +66,7 @@ cuzk_status cuzk_r1cs_count(cuzk_r1cs_figures *out, const cuzk_r1cs *r) {
         const cuzk_r1cs_shape *s = &r->shapes[r->insts[i].shape];
         for (int m = 0; m < 3; m++)
             out->nnz[m] += s->nnz[m];
+        out->bits += s->n_bits;
         mark_inst(&seen, r, &r->insts[i], wires);
     }
     out->a_aux = popcount(seen.a, aux_words);

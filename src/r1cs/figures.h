@@ -10,6 +10,7 @@ typedef struct cuzk_r1cs_figures {
     uint64_t aux;
     uint64_t nnz[3];                 /* non-zero coefficients of A, B, C, without input rows */
     uint64_t a_aux, b_input, b_aux;  /* wires with a non-zero coefficient in A, in B */
+    uint64_t bits;                   /* wires known to be 0 or 1 */
     unsigned log2_domain;            /* smallest power of two holding constraints + inputs */
     uint64_t params_bytes, vk_bytes; /* bellperson's files for this circuit on BLS12-381 */
 } cuzk_r1cs_figures;

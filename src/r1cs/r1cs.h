@@ -119,7 +119,7 @@ typedef struct cuzk_r1cs_inst {
     uint32_t shape;
     uint32_t row0;
     uint32_t aux0, input0; /* first own wires */
-    uint32_t bit0, full0;  /* first own slots */
+    uint32_t bit0, full0;  /* first own slots; bit0 is a multiple of 64 */
     uint32_t free0;        /* first own free value */
     uint32_t arg0;
     uint32_t path;
@@ -131,7 +131,8 @@ typedef struct cuzk_r1cs {
     uint32_t n_rows;   /* without the input rows that Groth16 adds */
     uint32_t n_inputs; /* with ONE */
     uint32_t n_aux;
-    uint32_t n_bits, n_full, n_free;
+    uint32_t n_bits; /* slots in the bit array, the gaps between instances counted */
+    uint32_t n_full, n_free;
     cuzk_u256 *coefs;    /* Montgomery form */
     uint32_t *coef_next; /* id of twice the coefficient, or CUZK_R1CS_NONE */
     cuzk_r1cs_term *terms;

@@ -1,0 +1,46 @@
+/* The values of a constraint system's wires: one bit for wires known to be 0 or 1, a field
+ * element for the others, each at the slot the compact form gives it. */
+#ifndef CUZK_WITNESS_WITNESS_H
+#define CUZK_WITNESS_WITNESS_H
+
+#include "r1cs/r1cs.h"
+
+typedef struct cuzk_witness {
+    const cuzk_r1cs *r1cs; /* not owned */
+    uint64_t *bits;        /* r1cs->n_bits, one word more at the end */
+    cuzk_u256 *full;       /* r1cs->n_full, Montgomery form */
+} cuzk_witness;
+
+/* All values zero. The constraint system must outlive the witness. */
+cuzk_status cuzk_witness_new(cuzk_witness **out, const cuzk_r1cs *r) CUZK_MUST_CHECK;
+/* Wipes and frees. NULL is ignored. */
+void cuzk_witness_free(cuzk_witness *w);
+
+/* Computes every wire from the free values (plain integers below the modulus, r1cs->n_free of
+ * them, in order of allocation), through the rows themselves. Does not check what the values do
+ * not define (cuzk_witness_check does). w must be fresh. BAD_INPUT when a free value is no field
+ * element, or a wire that must be a bit gets another value; the message names the row's path. */
+cuzk_status cuzk_witness_solve(cuzk_witness *w, const cuzk_u256 *frees, size_t n_frees,
+                               cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Whether every row holds. FALSE when one does not; the message names the first such row, its path
+ * and the values of A, B and C. progress counts rows; may be NULL. */
+cuzk_status cuzk_witness_check(const cuzk_witness *w, cuzk_progress *progress,
+                               cuzk_err *err) CUZK_MUST_CHECK;
+
+/* One wire, as a plain integer. */
+cuzk_status cuzk_witness_get(cuzk_u256 *out, const cuzk_witness *w, cuzk_wire wire) CUZK_MUST_CHECK;
+/* Sets one wire (tests). A bit wire takes 0 or 1 only. */
+cuzk_status cuzk_witness_set(cuzk_witness *w, cuzk_wire wire,
+                             const cuzk_u256 *plain) CUZK_MUST_CHECK;
+
+/* BLAKE2s-256 over all inputs (ONE first), then all aux wires, 32 bytes little-endian each. */
+cuzk_status cuzk_witness_digest(uint8_t out[32], const cuzk_witness *w) CUZK_MUST_CHECK;
+
+/* Calls put(ctx, values, n) with consecutive wires of the flat order as plain integers: inputs,
+ * then aux. */
+cuzk_status cuzk_witness_flatten(const cuzk_witness *w,
+                                 void (*put)(void *ctx, const cuzk_u256 *values, size_t n),
+                                 void *ctx) CUZK_MUST_CHECK;
+
+#endif

@@ -1,0 +1,151 @@
+/* Witnesses of real sectors: the reference implementation's digest, every row satisfied, and a
+ * changed wire noticed with its row named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "circuit/circuits.h"
+#include "hex.h"
+#include "vanilla.h"
+#include "witness/witness.h"
+
+/* The witness of a shared sector; *r must be freed after it. */
+static cuzk_witness *solve(const char *circuit, const char *file, cuzk_r1cs **r) {
+    size_t len;
+    cuzk_err err = {0};
+    cuzk_witness *w;
+    cuzk_u256 *frees = NULL;
+    const cuzk_circuit *c = cuzk_circuit_find(circuit);
+    assert_non_null(c);
+    uint8_t *bytes = vanilla_read(file, &len);
+    assert_int_equal(cuzk_circuit_compact(r, c, &err), CUZK_OK);
+    if (c->kind == CUZK_CIRCUIT_POREP) frees = vanilla_porep(&c->u.porep, bytes, len, (*r)->n_free);
+    if (c->kind == CUZK_CIRCUIT_POST) frees = vanilla_post(&c->u.post, bytes, len, (*r)->n_free);
+    if (c->kind == CUZK_CIRCUIT_UPDATE)
+        frees = vanilla_update(&c->u.update, bytes, len, (*r)->n_free);
+    assert_int_equal(cuzk_witness_new(&w, *r), CUZK_OK);
+    if (cuzk_witness_solve(w, frees, (*r)->n_free, &err) != CUZK_OK) fail_msg("%s", err.msg);
+    free(frees);
+    free(bytes);
+    return w;
+}
+
+static void expect(const char *circuit, const char *file, const char *digest) {
+    cuzk_r1cs *r;
+    cuzk_err err = {0};
+    uint8_t d[32];
+    char hex[65];
+    cuzk_witness *w = solve(circuit, file, &r);
+    if (cuzk_witness_check(w, NULL, &err) != CUZK_OK) fail_msg("%s", err.msg);
+    assert_int_equal(cuzk_witness_digest(d, w), CUZK_OK);
+    assert_string_equal(hex32(d, hex), digest);
+    cuzk_witness_free(w);
+    cuzk_r1cs_free(r);
+}
+
+static void porep(void **state) {
+    (void)state;
+    expect("porep-2k", "c1_2kib_bincode.bin",
+           "fc10b7b51daae05fd360a3e20f2cd922e9ea800c91206d74c1f28ba1592ea8af");
+    expect("porep-2k", "c1_real_2kib_bincode.bin",
+           "09b79c325adcb74add01f4a471df1f44d2c50109612b8299418233df29301381");
+    expect("porep-16k", "c1_shape_16kib_8_8_0_bincode.bin",
+           "4bd21d257abe8659f5cce4f9233abb015b556e0520a8c496f76be8e9b003b637");
+}
+
+static void post(void **state) {
+    (void)state;
+    expect("wpost-2k", "window_2kib.bin",
+           "2a71d14d3f2331992ae905206b0973d1276c0ec8e2b31a29adbe014e334a15f6");
+    expect("winning-2k", "winning_2kib.bin",
+           "5028ac5b4994e90d681b57963e92f08070b7de0c6bcb5b0a3fd06496b354448b");
+}
+
+static void update(void **state) {
+    (void)state;
+    expect("snap-2k", "update_2kib.bin",
+           "1128805dcf9dea9a0671d049b3d0ffad0c09311af68ab0543722363a03cfc61b");
+}
+
+/* Any wire of the circuit, changed, makes a row fail that the message names. */
+static void changed_wire(void **state) {
+    cuzk_r1cs *r;
+    (void)state;
+    cuzk_witness *w = solve("wpost-2k", "window_2kib.bin", &r);
+    for (uint32_t i = 0; i < r->n_aux; i += 97) {
+        cuzk_u256 v;
+        cuzk_err err = {0};
+        const cuzk_wire wire = CUZK_WIRE_AUX | i;
+        assert_int_equal(cuzk_witness_get(&v, w, wire), CUZK_OK);
+        v.l[0] ^= 1;
+        assert_int_equal(cuzk_witness_set(w, wire, &v), CUZK_OK);
+        assert_int_equal(cuzk_witness_check(w, NULL, &err), CUZK_STATUS_FALSE);
+        assert_non_null(strstr(err.msg, "sector "));
+        v.l[0] ^= 1;
+        assert_int_equal(cuzk_witness_set(w, wire, &v), CUZK_OK);
+    }
+    cuzk_err err = {0};
+    assert_int_equal(cuzk_witness_check(w, NULL, &err), CUZK_OK);
+    cuzk_witness_free(w);
+    cuzk_r1cs_free(r);
+}
+
+/* A bit deep inside a SHA-256 compression. */
+static void changed_sha_bit(void **state) {
+    cuzk_r1cs *r;
+    (void)state;
+    cuzk_witness *w = solve("porep-2k", "c1_real_2kib_bincode.bin", &r);
+    uint32_t aux = 0;
+    for (uint32_t i = 0; i < r->n_insts && !aux; i++)
+        if (r->shapes[r->insts[i].shape].n_aux > 20000) aux = r->insts[i].aux0 + 12345;
+    assert_true(aux > 0);
+    cuzk_u256 v;
+    cuzk_err err = {0};
+    assert_int_equal(cuzk_witness_get(&v, w, CUZK_WIRE_AUX | aux), CUZK_OK);
+    v.l[0] ^= 1;
+    assert_int_equal(cuzk_witness_set(w, CUZK_WIRE_AUX | aux, &v), CUZK_OK);
+    assert_int_equal(cuzk_witness_check(w, NULL, &err), CUZK_STATUS_FALSE);
+    assert_non_null(strstr(err.msg, "challenge 0/tree D/level 0/sha256 block 0/"));
+    cuzk_witness_free(w);
+    cuzk_r1cs_free(r);
+}
+
+/* Free values that are no field elements or no bits are refused. */
+static void bad_free_values(void **state) {
+    cuzk_r1cs *r;
+    cuzk_witness *w;
+    cuzk_err err = {0};
+    (void)state;
+    assert_int_equal(cuzk_circuit_compact(&r, cuzk_circuit_find("wpost-2k"), &err), CUZK_OK);
+    cuzk_u256 *frees = calloc(r->n_free, sizeof *frees);
+    assert_non_null(frees);
+    assert_int_equal(cuzk_witness_new(&w, r), CUZK_OK);
+    assert_int_equal(cuzk_witness_solve(w, frees, r->n_free - 1, &err), CUZK_STATUS_USAGE);
+    frees[1] = (cuzk_u256){{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    assert_int_equal(cuzk_witness_solve(w, frees, r->n_free, &err), CUZK_STATUS_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "free value 1 "));
+    cuzk_witness_free(w);
+    assert_int_equal(cuzk_witness_new(&w, r), CUZK_OK);
+    frees[1] = (cuzk_u256){{0}};
+    frees[4] = (cuzk_u256){{2, 0, 0, 0}}; /* the first index bit */
+    assert_int_equal(cuzk_witness_solve(w, frees, r->n_free, &err), CUZK_STATUS_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "free value 4 "));
+    cuzk_witness_free(w);
+    cuzk_r1cs_free(r);
+    free(frees);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(porep),           cmocka_unit_test(post),
+        cmocka_unit_test(update),          cmocka_unit_test(changed_wire),
+        cmocka_unit_test(changed_sha_bit), cmocka_unit_test(bad_free_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
