@@ -37,7 +37,8 @@ static inline void BA_(finish)(EC_(affine_t) * a, const EC_(affine_t) * b, const
         return;
     }
     if (F_(eq)(&a->x, &b->x)) {
-        if (!F_(eq)(&a->y, &b->y)) {
+        F_(add)(&t, &a->y, &b->y);
+        if (F_(is_zero)(&t)) {
             F_(set_zero)(&a->x);
             F_(set_zero)(&a->y);
             return;
