@@ -93,6 +93,48 @@ cuzk_status cuzk_cuda_ntt_run(const cuzk_cuda_ntt *plan, void *device, cuzk_ntt_
                               cuzk_ntt_order order, const cuzk_cuda_ntt_scale *scale,
                               cuzk_err *err) CUZK_MUST_CHECK;
 
+/* ---- multi-scalar multiplication: the sum of scalars[i] * bases[i] ---- */
+
+typedef struct cuzk_cuda_msm cuzk_cuda_msm;
+
+typedef struct cuzk_cuda_msm_config {
+    cuzk_curve_id curve;
+    cuzk_group group;
+    size_t n;        /* 1 <= n, n * factor < 2^31 */
+    unsigned window; /* bits of a digit, 4..24; 0: chosen by the cost model */
+    unsigned factor; /* multiples of each base in the table: 1 borrows the bases as they are;
+                        more trades memory and set-up time for speed; 0: as many as help and fit
+                        in half of the free memory */
+} cuzk_cuda_msm_config;
+
+/* Prepares MSMs over n fixed bases (device, affine as in curve/curve.h, infinities allowed, 16-byte
+ * aligned). With factor 1 the bases must outlive the plan; with more they are copied. All device
+ * memory of later runs is taken here. Waits. */
+cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev,
+                              const cuzk_cuda_msm_config *config, const void *bases,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_msm_free(cuzk_cuda_msm *msm);
+
+/* What was chosen, and the device bytes taken. */
+typedef struct cuzk_cuda_msm_info {
+    unsigned window, windows, sets, factor;
+    size_t table_bytes, scratch_bytes;
+} cuzk_cuda_msm_info;
+void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *msm, cuzk_cuda_msm_info *out);
+
+/* *out: the sum over n plain scalars (device, 32 bytes each, below r). Every scalar and base is
+ * handled, in time that depends on the scalars. Waits. */
+cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *msm, const void *scalars, cuzk_point *out,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Milliseconds of the last run by stage: digits and sorting, sums of lists, bucket
+ * reduction (device time), and the rest on the host. */
+typedef struct cuzk_cuda_msm_times {
+    float sort, accumulate, reduce, combine;
+} cuzk_cuda_msm_times;
+cuzk_status cuzk_cuda_msm_get_times(const cuzk_cuda_msm *msm, cuzk_cuda_msm_times *out,
+                                    cuzk_err *err) CUZK_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

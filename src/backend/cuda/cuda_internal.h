@@ -61,6 +61,31 @@ struct cuzk_cuda_ntt {
     uint32_t w8[2][3][16];         /* roots of order 8: pairs */
 };
 
+/* One group's point kernels: msm_<group>.cu. Sizes in bytes; pointers are device memory. */
+struct cuzk__cuda_group_ops {
+    size_t point_bytes, xyzz_bytes;
+    int threads, min_blocks; /* of accumulate() */
+    cuzk_status (*prepare)(cuzk_err *err);
+    /* Sums lists (accumulate.cuh) with `grid` blocks. */
+    cuzk_status (*accumulate)(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err);
+    /* Weighted sums of the buckets: 2^lg_slices slices a set; result: (1 + lg_slices) sums a set. */
+    cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
+                          uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
+                          void *partial, void *result, cuzk_err *err);
+    /* out[i] = 2^doublings in[i]; may be in place. */
+    cuzk_status (*shift)(const cuzk_cuda *dev, const void *in, void *out, size_t n, int doublings,
+                         cuzk_err *err);
+    /* out[i] = in[i] + q (host point) where no pair is exceptional. */
+    cuzk_status (*add_constant)(const cuzk_cuda *dev, const void *in, void *out, size_t n,
+                                const void *q, cuzk_err *err);
+    /* Host: the result from what reduce left, copied to the host. */
+    void (*combine)(const void *result, uint32_t sets, int window, int lg_slices, int lg_slice_len,
+                    cuzk_point *out);
+};
+extern const cuzk__cuda_group_ops cuzk__cuda_bn254_g1, cuzk__cuda_bn254_g2, cuzk__cuda_bls12_381_g1,
+    cuzk__cuda_bls12_381_g2;
+const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group group);
+
 /* Cuts log2n into passes; returns their number. */
 int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]);
 

@@ -207,15 +207,16 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
             a.lg_block = (int)block;
             a.lg_stride = (int)block - a.lg_len;
             a.counter = dev->counters + k;
-            a.canonical = k == plan->passes - 1;
             memcpy(a.w8, plan->w8[dir], sizeof a.w8);
-            if (i == plan->passes - 1) {
-                if (scale) {
-                    a.row_scale = (const shoup_pair *)scale->row;
-                    a.block_scale = (const shoup_pair *)scale->block;
-                }
-            } else {
-                a.boundary = (const shoup_pair *)plan->boundary[dir][i];
+            if (i == plan->passes - 1 && scale) {
+                a.row_scale = (const shoup_pair *)scale->row;
+                a.block_scale = (const shoup_pair *)scale->block;
+            }
+            /* the twists between passes b and b + 1 cover blocks of pass b */
+            const int b = rn ? i - 1 : i;
+            if (b >= 0 && b < plan->passes - 1) {
+                a.boundary = (const shoup_pair *)plan->boundary[dir][b];
+                a.lg_boundary = (int)block + (rn ? plan->len[b] : 0);
             }
             if (a.lg_len == s9::LG && plan->passes > 1)
                 CUZK_TRY(launch<s9>(dev, a, rn, plan->log2n, err));

@@ -6,8 +6,9 @@
  * columns (rows come out bit-reversed), and multiplies entry (row, col) by
  * w_{2^m}^(col * rev(row)), the boundary twist; the next pass takes the rows as its blocks. The
  * last pass has S = 1. RN is the transpose of that network, pass by pass and butterfly by
- * butterfly: twist first, decimation in time. So both orders use the same tables, and no
- * permutation is ever applied.
+ * butterfly, decimation in time. The twists between two passes are then the first pass's outputs'
+ * too, at the same positions: both orders multiply by the same tables just before they store (the
+ * loads hide behind the butterflies), and no permutation is ever applied.
  *
  * Within a pass a thread holds R = 4 or 8 elements in registers; between its radix-R stages the
  * elements are exchanged through shared memory. Every multiplication is by a fixed operand
@@ -27,14 +28,15 @@ enum { NTT_ROOT_BITS = 11 }; /* the table of roots inside a pass: w_2048^e */
 struct ntt_args {
     uint4 *data;                /* two per element */
     const shoup_pair *roots;    /* w_{2^NTT_ROOT_BITS}^e */
-    const shoup_pair *boundary; /* this pass's twists, entry (row << lg_stride) + col */
+    const shoup_pair *boundary; /* twists of this pass's outputs, by position in a block of
+                                   2^lg_boundary; NULL after a transform's last pass */
     const shoup_pair *row_scale, *block_scale; /* contiguous passes: NULL or factors of element
                                                   (block, row): row_scale[row] block_scale[block] */
     unsigned *counter;          /* zero at launch: tiles taken beyond the first grid */
     uint32_t tiles;
     int lg_stride, lg_block;    /* log2 of S and of the block the pass works in */
+    int lg_boundary;
     int lg_len, lg_cols;        /* any-length kernel only */
-    bool canonical;             /* the last pass of a transform: outputs below p */
     shoup_pair w8[3];           /* w_8^1, w_8^2, w_8^3 */
 };
 
@@ -208,24 +210,23 @@ __global__ __launch_bounds__(S::THREADS, S::MINB) void ntt_pass(const __grid_con
 #pragma unroll 1
     for (uint32_t tile = blockIdx.x; tile < a.tiles;) {
         if (tid == 0) next_tile = gridDim.x + atomicAdd(a.counter, 1);
-        size_t base;
-        uint32_t col = 0;
+        size_t base; /* of the thread's column; of the tile when contiguous */
         if (CONTIG) {
             base = (size_t)tile * S::C << S::LG;
         } else {
             const size_t lin = (size_t)tile * S::C + sh.col;
-            col = (uint32_t)lin & ((1u << a.lg_stride) - 1);
-            base = (lin >> a.lg_stride << a.lg_block) + col;
+            base = (lin >> a.lg_stride << a.lg_block) + (lin & ((1u << a.lg_stride) - 1));
         }
-        auto global = [&](int row) { return a.data + 2 * (base + ((size_t)row << a.lg_stride)); };
-        auto boundary = [&](uint32_t *x, int row) {
-            shoup_mul_global<F>(x, a.boundary + ((size_t)row << a.lg_stride) + col);
+        auto position = [&](int row) {
+            return CONTIG ? base + sh.col * LEN + row : base + ((size_t)row << a.lg_stride);
+        };
+        auto boundary = [&](uint32_t *x, size_t at) {
+            shoup_mul_global<F>(x, a.boundary + (at & (((size_t)1 << a.lg_boundary) - 1)));
         };
         uint32_t x[R][8];
         if (!RN) {
             CUZK_UNROLL for (int v = 0; v < R; v++) {
-                const uint4 *g = CONTIG ? a.data + 2 * (base + sh.col * LEN + t + TPC * v)
-                                        : global(t + TPC * v);
+                const uint4 *g = a.data + 2 * position(t + TPC * v);
                 set_words(x[v], __ldcs(g), __ldcs(g + 1));
             }
             CUZK_UNROLL for (int s = 0; s < K; s++) {
@@ -247,8 +248,9 @@ __global__ __launch_bounds__(S::THREADS, S::MINB) void ntt_pass(const __grid_con
                     reduce_exact<F, 1>(x[j]);
                     sh.put(row, x[j]);
                 } else {
-                    boundary(x[j], row);
-                    uint4 *g = global(row);
+                    const size_t at = position(row);
+                    boundary(x[j], at);
+                    uint4 *g = a.data + 2 * at;
                     __stcs(g, low_half(x[j]));
                     __stcs(g + 1, high_half(x[j]));
                 }
@@ -278,9 +280,8 @@ __global__ __launch_bounds__(S::THREADS, S::MINB) void ntt_pass(const __grid_con
             if (!CONTIG) {
                 CUZK_UNROLL for (int j = 0; j < R; j++) {
                     const int row = first(K - 1) + j;
-                    const uint4 *g = global(row);
+                    const uint4 *g = a.data + 2 * position(row);
                     set_words(x[j], __ldcs(g), __ldcs(g + 1));
-                    boundary(x[j], row);
                 }
             }
             CUZK_UNROLL for (int s = K - 1; s >= 0; s--) {
@@ -297,9 +298,12 @@ __global__ __launch_bounds__(S::THREADS, S::MINB) void ntt_pass(const __grid_con
                 }
             }
             CUZK_UNROLL for (int v = 0; v < R; v++) {
-                if (a.canonical) reduce_exact<F, 1>(x[v]);
-                uint4 *g = CONTIG ? a.data + 2 * (base + sh.col * LEN + t + TPC * v)
-                                  : global(t + TPC * v);
+                const size_t at = position(t + TPC * v);
+                uint4 *g = a.data + 2 * at;
+                if (a.boundary)
+                    boundary(x[v], at);
+                else
+                    reduce_exact<F, 1>(x[v]);
                 __stcs(g, low_half(x[v]));
                 __stcs(g + 1, high_half(x[v]));
             }
@@ -326,7 +330,6 @@ __global__ __launch_bounds__(256) void ntt_pass_any(const __grid_constant__ ntt_
     };
     /* shared slot of (row, column c of the tile): row-major when strided, block-major else */
     auto slot = [&](int row, int c) { return a.lg_stride ? (row << lc) + c : (c << lg) + row; };
-    auto column = [&](size_t at) { return at & (((size_t)1 << a.lg_stride) - 1); };
     auto row_of = [&](size_t at) { return (at >> a.lg_stride) & (size_t)(len - 1); };
     for (int e = (int)threadIdx.x; e < total; e += 256) {
         const size_t at = address(e);
@@ -336,8 +339,6 @@ __global__ __launch_bounds__(256) void ntt_pass_any(const __grid_constant__ ntt_
             shoup_mul_global<F>(x, a.row_scale + row_of(at));
             shoup_mul_global<F>(x, a.block_scale + (at >> lg));
         }
-        if (rn && a.boundary)
-            shoup_mul_global<F>(x, a.boundary + (row_of(at) << a.lg_stride) + column(at));
         lo[e] = low_half(x);
         hi[e] = high_half(x);
     }
@@ -369,9 +370,10 @@ __global__ __launch_bounds__(256) void ntt_pass_any(const __grid_constant__ ntt_
             shoup_mul_global<F>(x, a.row_scale + row_of(at));
             shoup_mul_global<F>(x, a.block_scale + (at >> lg));
         }
-        if (!rn && a.boundary)
-            shoup_mul_global<F>(x, a.boundary + (row_of(at) << a.lg_stride) + column(at));
-        if (a.canonical) reduce_exact<F, 1>(x);
+        if (a.boundary)
+            shoup_mul_global<F>(x, a.boundary + (at & (((size_t)1 << a.lg_boundary) - 1)));
+        else
+            reduce_exact<F, 1>(x);
         a.data[2 * at] = low_half(x);
         a.data[2 * at + 1] = high_half(x);
     }

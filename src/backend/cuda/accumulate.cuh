@@ -1,0 +1,455 @@
+/* Batch-affine accumulation: sums of many lists of points at once. DESIGN
+ *
+ * An affine addition costs 2M + 1S and an inversion; Montgomery's trick shares one inversion among
+ * thousands, at 3M each: 5M + 1S against 8M + 2S for XYZZ. Each thread owns m accumulators, one
+ * list each; a block of NT threads adds, in one round, one point to each of its m*NT accumulators:
+ *   forward   d_i = x_P - x_A, running product of the d_i, prefixes to memory      (1M)
+ *   inverse   of the block's product: a tree over the threads, then one value inverted by one warp
+ *   backward  inverses of the d_i in turn, the addition itself                  (4M + 1S)
+ * Lists come sorted by length, longest first, so that a block's accumulators need the same number
+ * of rounds, and blocks take chunks of m*NT lists from a counter: a static split would leave
+ * multiprocessors with too few warps at the end.
+ *
+ * Operands travel through shared memory by cp.async, one piece re-issued for the next pair as soon
+ * as it has been consumed: registers stay at 128, which allows two blocks of 256 on a
+ * multiprocessor, whose inversions then overlap with additions.
+ *
+ * Accumulators and prefixes are stored as planes of 16 bytes, [i][plane][thread], so that accesses
+ * are full lines. Exceptional pairs (equal, opposite, infinity, list ended) are noticed by cheap
+ * necessary conditions and resolved exactly off the main path; they cost only when they occur. */
+#ifndef CUZK_BACKEND_CUDA_ACCUMULATE_CUH
+#define CUZK_BACKEND_CUDA_ACCUMULATE_CUH
+
+#include "backend/cuda/coords.cuh"
+
+namespace cuzk_gpu {
+
+struct accumulate_args {
+    const uint4 *points;   /* affine, canonical, 2N words each; infinity is zeros */
+    const uint32_t *index; /* list elements: point number, top bit negates; NULL: element e is e */
+    const uint2 *ranges;   /* [begin, end) into index, by rank; never empty */
+    const uint32_t *slot;  /* where the sum of the list of that rank goes in out */
+    uint4 *out;            /* affine, canonical, as points */
+    uint4 *acc, *prefix;   /* scratch: grid * m * NT coordinates pairs, and coordinates */
+    unsigned *counter;     /* zero at launch */
+    uint32_t lists;
+    int m;
+    int sms;               /* multiprocessors: blocks b and b + sms share one */
+};
+
+#ifdef __CUDACC__
+enum { INFINITY_MARK = -1 }; /* top word of an accumulator's x */
+enum add_kind { ADD_NORMAL, ADD_KEEP, ADD_COPY, ADD_DOUBLE, ADD_INFINITY };
+
+CUZK_GPU_D void async_copy(uint32_t dst, const uint4 *src) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(dst), "l"(src) : "memory");
+}
+CUZK_GPU_D void async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+CUZK_GPU_D void async_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+
+/* A coordinate of N words in N/4 planes: from global (stride in 16-byte units), to and from
+ * shared memory (planes NT*16 bytes apart). */
+template <int N> CUZK_GPU_D void get_planes(uint32_t *r, const uint4 *p, size_t stride) {
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++) {
+        const uint4 v = p[q * stride];
+        r[4 * q] = v.x, r[4 * q + 1] = v.y, r[4 * q + 2] = v.z, r[4 * q + 3] = v.w;
+    }
+}
+template <int N> CUZK_GPU_D void put_planes(uint4 *p, size_t stride, const uint32_t *r) {
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++)
+        p[q * stride] = make_uint4(r[4 * q], r[4 * q + 1], r[4 * q + 2], r[4 * q + 3]);
+}
+template <int N, int NT> CUZK_GPU_D void fetch(uint32_t dst, const uint4 *src, size_t stride) {
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++) async_copy(dst + q * NT * 16, src + q * stride);
+}
+template <int N, int NT> CUZK_GPU_D void get_shared(uint32_t *r, uint32_t a) {
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++)
+        asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(r[4 * q]), "=r"(r[4 * q + 1]), "=r"(r[4 * q + 2]), "=r"(r[4 * q + 3])
+                     : "r"(a + q * NT * 16)
+                     : "memory");
+}
+template <int N, int NT> CUZK_GPU_D void put_shared(uint32_t a, const uint32_t *r) {
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++)
+        asm volatile("st.shared.v4.u32 [%4], {%0,%1,%2,%3};" ::"r"(r[4 * q]), "r"(r[4 * q + 1]),
+                     "r"(r[4 * q + 2]), "r"(r[4 * q + 3]), "r"(a + q * NT * 16)
+                     : "memory");
+}
+
+/* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
+template <class E, int NT> struct list_cursor {
+    const accumulate_args &a;
+    uint32_t first;
+    uint32_t round;
+    __device__ __forceinline__ uint2 range(int i) const {
+        const uint32_t k = first + (uint32_t)i * NT;
+        return k < a.lists ? __ldg(a.ranges + k) : make_uint2(0, 0);
+    }
+    /* Element `round` of a list: its index word; false when the list has ended. */
+    __device__ __forceinline__ bool element(uint2 r, uint32_t &id) const {
+        const uint32_t e = r.x + round;
+        id = 0;
+        if (e >= r.y) return false;
+        id = a.index ? __ldg(a.index + e) : e;
+        return true;
+    }
+    __device__ __forceinline__ const uint4 *point(uint32_t id) const {
+        return a.points + (size_t)(id & 0x7fffffffu) * (E::N / 2);
+    }
+};
+
+/* Decides an exceptional pair exactly and puts into d what the batch inversion shall invert. */
+template <class E>
+static __device__ __noinline__ int resolve_pair(uint32_t *d, const uint4 *acc, size_t stride,
+                                                const uint4 *point, bool active, bool negate) {
+    constexpr int N = E::N;
+    uint32_t ax[N], ay[N], px[N], py[N];
+    if (!active) {
+        E::one(d);
+        return ADD_KEEP;
+    }
+    get_planes<N>(px, point, 1);
+    get_planes<N>(py, point + N / 4, 1);
+    if (words_zero<N>(px) && words_zero<N>(py)) {
+        E::one(d);
+        return ADD_KEEP;
+    }
+    get_planes<N>(ax, acc, stride);
+    if (ax[N - 1] == (uint32_t)INFINITY_MARK) {
+        E::one(d);
+        return ADD_COPY;
+    }
+    get_planes<N>(ay, acc + (N / 4) * stride, stride);
+    E::canon(ax);
+    E::canon(ay);
+    bool same_x = true, same_y = true;
+    CUZK_UNROLL for (int i = 0; i < N; i++) same_x &= ax[i] == px[i];
+    if (!same_x) return ADD_NORMAL;
+    if (negate && !words_zero<N>(py)) E::neg(py, py);
+    CUZK_UNROLL for (int i = 0; i < N; i++) same_y &= ay[i] == py[i];
+    if (same_y && !words_zero<N>(ay)) {
+        E::twice(d, ay);
+        return ADD_DOUBLE;
+    }
+    E::one(d);
+    return ADD_INFINITY;
+}
+
+/* Numerator of the tangent, 3x^2, as a difference-like value. */
+template <class E>
+static __device__ __noinline__ void tangent_numerator(uint32_t *r, const uint4 *acc, size_t stride) {
+    constexpr int N = E::N;
+    uint32_t x[N];
+    get_planes<N>(x, acc, stride);
+    E::canon(x);
+    E::mul(x, x, x);
+    E::canon(x);
+    E::thrice(r, x);
+}
+
+/* Layout of a thread's shared memory: five coordinates. */
+template <class E, int NT> struct stage {
+    static constexpr uint32_t SIZE = E::N / 4 * NT * 16;
+    uint32_t ax, px, pre, ay, py;
+    __device__ __forceinline__ explicit stage(uint32_t base)
+        : ax(base), px(base + SIZE), pre(base + 2 * SIZE), ay(base + 3 * SIZE),
+          py(base + 4 * SIZE) {}
+    static constexpr int BYTES = 5 * (int)SIZE;
+};
+
+/* d for the pair in shared memory; true when the pair needs resolve_pair. */
+template <class E, int NT>
+CUZK_GPU_D bool pair_diff(uint32_t *d, const stage<E, NT> &s, bool active) {
+    constexpr int N = E::N;
+    uint32_t ax[N], px[N];
+    get_shared<N, NT>(ax, s.ax);
+    get_shared<N, NT>(px, s.px);
+    E::diff(d, px, ax);
+    return !active || ax[N - 1] == (uint32_t)INFINITY_MARK || (px[0] | px[N - 1]) == 0 ||
+           E::maybe_zero(d);
+}
+
+template <class E, int NT>
+CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, const uint4 *acc,
+                        uint4 *prefix, int m, const stage<E, NT> &s) {
+    constexpr int N = E::N, Q = N / 4;
+    uint32_t id, id_next = 0;
+    bool active = lists.element(lists.range(0), id), active_next = false;
+    if (m > 1) active_next = lists.element(lists.range(1), id_next);
+    uint2 range = m > 2 ? lists.range(2) : make_uint2(0, 0); /* fetched one step before its index */
+    fetch<N, NT>(s.ax, acc, NT);
+    fetch<N, NT>(s.px, lists.point(id), 1);
+    async_commit();
+#pragma unroll 1
+    for (int i = 0; i < m; i++) {
+        uint32_t d[N];
+        async_wait();
+        if (pair_diff<E, NT>(d, s, active)) {
+            uint32_t e[N];
+            copy_words<N>(e, d);
+            (void)resolve_pair<E>(e, acc + i * 2 * Q * NT, NT, lists.point(id), active, id >> 31);
+            copy_words<N>(d, e);
+        }
+        id = id_next;
+        active = active_next;
+        if (i + 1 < m) {
+            fetch<N, NT>(s.ax, acc + (i + 1) * 2 * Q * NT, NT);
+            fetch<N, NT>(s.px, lists.point(id), 1);
+        }
+        async_commit();
+        if (i + 2 < m) active_next = lists.element(range, id_next);
+        if (i + 3 < m) range = lists.range(i + 3);
+        if (i == 0) {
+            copy_words<N>(prod, d);
+        } else {
+            put_planes<N>(prefix + i * Q * NT, NT, prod);
+            E::mul(prod, prod, d);
+        }
+    }
+}
+
+template <class E, int NT>
+CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, uint4 *acc_base,
+                         const uint4 *prefix, int m, const stage<E, NT> &s) {
+    constexpr int N = E::N, Q = N / 4;
+    uint32_t id, id_next = 0;
+    bool active = lists.element(lists.range(m - 1), id), active_next = false;
+    if (m > 1) active_next = lists.element(lists.range(m - 2), id_next);
+    uint2 range = m > 2 ? lists.range(m - 3) : make_uint2(0, 0);
+    {
+        const uint4 *acc = acc_base + (m - 1) * 2 * Q * NT, *point = lists.point(id);
+        fetch<N, NT>(s.ax, acc, NT);
+        fetch<N, NT>(s.px, point, 1);
+        if (m > 1) fetch<N, NT>(s.pre, prefix + (m - 1) * Q * NT, NT);
+        fetch<N, NT>(s.ay, acc + Q * NT, NT);
+        fetch<N, NT>(s.py, point + Q, 1);
+        async_commit();
+    }
+#pragma unroll 1
+    for (int i = m - 1; i >= 0; i--) {
+        uint32_t d[N], w[N];
+        uint4 *acc = acc_base + i * 2 * Q * NT;
+        int kind = ADD_NORMAL;
+        async_wait();
+        const uint4 *point = lists.point(id);
+        const bool negate = id >> 31;
+        if (pair_diff<E, NT>(d, s, active)) {
+            uint32_t e[N];
+            copy_words<N>(e, d);
+            kind = resolve_pair<E>(e, acc, NT, point, active, negate);
+            copy_words<N>(d, e);
+        }
+        id = id_next;
+        active = active_next;
+        const uint4 *next = lists.point(id);
+        if (i > 0) {
+            get_shared<N, NT>(w, s.pre);
+            if (i > 1) fetch<N, NT>(s.pre, prefix + (i - 1) * Q * NT, NT);
+            E::mul(w, inv, w);
+            E::mul(inv, inv, d);
+        } else {
+            copy_words<N>(w, inv);
+        }
+        E::settle(w);
+        {
+            uint32_t ay[N], py[N];
+            get_shared<N, NT>(py, s.py);
+            get_shared<N, NT>(ay, s.ay);
+            if (i > 0) fetch<N, NT>(s.py, next + Q, 1);
+            if (negate) E::neg(py, py);
+            E::diff(d, py, ay);
+        }
+        if (kind == ADD_DOUBLE) {
+            uint32_t t[N];
+            tangent_numerator<E>(t, acc, NT);
+            copy_words<N>(d, t);
+        }
+        E::mul(d, d, w); /* the slope */
+        uint32_t x3[N], y3[N], ay[N];
+        E::sqr(x3, d);
+        {
+            uint32_t ax[N], px[N];
+            get_shared<N, NT>(ax, s.ax);
+            get_shared<N, NT>(px, s.px);
+            E::x3(x3, ax, px);
+            E::fall(y3, ax, x3);
+        }
+        if (kind == ADD_NORMAL) put_planes<N>(acc, NT, x3);
+        get_shared<N, NT>(ay, s.ay);
+        if (i > 0) {
+            fetch<N, NT>(s.ax, acc - 2 * Q * NT, NT);
+            fetch<N, NT>(s.px, next, 1);
+            fetch<N, NT>(s.ay, acc - 2 * Q * NT + Q * NT, NT);
+        }
+        async_commit();
+        if (i > 1) active_next = lists.element(range, id_next);
+        if (i > 2) range = lists.range(i - 3);
+        E::mul(y3, d, y3);
+        E::y3(y3, ay);
+        if (kind == ADD_NORMAL) {
+            put_planes<N>(acc + Q * NT, NT, y3);
+        } else if (kind != ADD_KEEP) {
+            if (kind == ADD_COPY) {
+                get_planes<N>(x3, point, 1);
+                get_planes<N>(y3, point + Q, 1);
+                if (negate) E::neg(y3, y3);
+            } else if (kind == ADD_INFINITY) {
+                CUZK_UNROLL for (int k = 0; k < N; k++) x3[k] = y3[k] = (uint32_t)INFINITY_MARK;
+            }
+            put_planes<N>(acc, NT, x3);
+            put_planes<N>(acc + Q * NT, NT, y3);
+        }
+    }
+}
+
+/* x of each thread becomes its inverse. Products of pairs up to 128 values in all, four a lane,
+ * then a butterfly over the warp that leaves every lane with the whole product and with the
+ * product of the other lanes. `warp` is the one that works: it differs between blocks. */
+template <class E, int NT>
+CUZK_GPU_D void block_invert(uint32_t *x, uint32_t base, int warp) {
+    constexpr int N = E::N;
+    constexpr uint32_t AREA = stage<E, NT>::SIZE;
+    const int t = (int)threadIdx.x, lane = t & 31;
+    E::settle(x);
+    put_shared<N, NT>(base + t * 16, x);
+    __syncthreads();
+    uint32_t area = base;
+#pragma unroll 1
+    for (int half = NT / 2; half >= 128; half >>= 1) {
+        if (t < half) {
+            uint32_t y[N];
+            get_shared<N, NT>(x, area + t * 16);
+            get_shared<N, NT>(y, area + (t + half) * 16);
+            E::mul(x, x, y);
+            put_shared<N, NT>(area + AREA + t * 16, x);
+        }
+        area += AREA;
+        __syncthreads();
+    }
+    if (t >> 5 == warp) {
+        uint32_t y[N], others[N];
+        const uint32_t partial = base + 4 * AREA;
+        get_shared<N, NT>(x, area + lane * 16);
+#pragma unroll 1
+        for (int k = 1; k < 4; k++) {
+            put_shared<N, NT>(partial + (lane + 32 * k) * 16, x);
+            get_shared<N, NT>(y, area + (lane + 32 * k) * 16);
+            E::mul(x, x, y);
+        }
+        E::one(others);
+#pragma unroll 1
+        for (int j = 1; j < 32; j <<= 1) {
+            CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = __shfl_xor_sync(WARP_ALL, x[k], j);
+            E::mul(others, others, y);
+            E::mul(x, x, y);
+        }
+        E::invert(x, base + 3 * AREA);
+        E::mul(x, x, others);
+#pragma unroll 1
+        for (int k = 3; k > 0; k--) {
+            uint32_t z[N];
+            get_shared<N, NT>(y, area + (lane + 32 * k) * 16);
+            get_shared<N, NT>(z, partial + (lane + 32 * k) * 16);
+            E::mul(z, z, x);
+            put_shared<N, NT>(area + (lane + 32 * k) * 16, z);
+            E::mul(x, x, y);
+        }
+        put_shared<N, NT>(area + lane * 16, x);
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int half = 128; half < NT; half <<= 1) {
+        const uint32_t up = area - AREA;
+        uint32_t y[N];
+        if (t < 2 * half) {
+            get_shared<N, NT>(x, area + (t & (half - 1)) * 16);
+            get_shared<N, NT>(y, up + (t ^ half) * 16);
+            E::mul(x, x, y);
+        }
+        __syncthreads();
+        if (t < 2 * half) put_shared<N, NT>(up + t * 16, x);
+        area = up;
+        __syncthreads();
+    }
+    if (NT == 128) {
+        get_shared<N, NT>(x, base + t * 16);
+        __syncthreads();
+    }
+}
+
+/* The first element of a list, or infinity. */
+template <class E, int NT>
+CUZK_GPU_D void start_list(const list_cursor<E, NT> &lists, uint4 *acc, int i) {
+    constexpr int N = E::N, Q = N / 4;
+    uint32_t id, x[N], y[N];
+    const bool active = lists.element(lists.range(i), id);
+    if (active) {
+        const uint4 *p = lists.point(id);
+        get_planes<N>(x, p, 1);
+        get_planes<N>(y, p + Q, 1);
+        if (id >> 31 && !words_zero<N>(y)) E::neg(y, y);
+    }
+    if (!active || (words_zero<N>(x) && words_zero<N>(y))) {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = (uint32_t)INFINITY_MARK;
+    }
+    put_planes<N>(acc, NT, x);
+    put_planes<N>(acc + Q * NT, NT, y);
+}
+
+template <class E, int NT>
+CUZK_GPU_D void finish_list(const accumulate_args &a, uint32_t rank, const uint4 *acc) {
+    constexpr int N = E::N, Q = N / 4;
+    if (rank >= a.lists) return;
+    uint32_t x[N], y[N];
+    get_planes<N>(x, acc, NT);
+    get_planes<N>(y, acc + Q * NT, NT);
+    if (x[N - 1] == (uint32_t)INFINITY_MARK) {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = 0;
+    } else {
+        E::canon(x);
+        E::canon(y);
+    }
+    uint4 *out = a.out + (size_t)a.slot[rank] * (2 * Q);
+    put_planes<N>(out, 1, x);
+    put_planes<N>(out + Q, 1, y);
+}
+
+template <class E, int NT, int MINB>
+__global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ accumulate_args a) {
+    constexpr int N = E::N, Q = N / 4;
+    extern __shared__ uint4 dynamic[];
+    __shared__ uint32_t shared_chunk;
+    const int t = (int)threadIdx.x;
+    const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
+    const stage<E, NT> s(base + t * 16);
+    const int warp = (int)blockIdx.x / a.sms % (NT / 32);
+    uint4 *acc = a.acc + (size_t)blockIdx.x * a.m * 2 * Q * NT + t;
+    uint4 *prefix = a.prefix + (size_t)blockIdx.x * a.m * Q * NT + t;
+    while (true) {
+        if (t == 0) shared_chunk = atomicAdd(a.counter, 1);
+        __syncthreads();
+        const uint32_t chunk = shared_chunk;
+        if ((size_t)chunk * a.m * NT >= a.lists) return;
+        list_cursor<E, NT> lists = {a, chunk * a.m * NT + t, 0};
+        /* lists are sorted by length: the chunk's first is its longest */
+        const uint2 longest = a.ranges[chunk * a.m * NT];
+        const uint32_t rounds = longest.y - longest.x;
+        for (int i = 0; i < a.m; i++) start_list<E, NT>(lists, acc + i * 2 * Q * NT, i);
+#pragma unroll 1
+        for (uint32_t round = 1; round < rounds; round++) {
+            lists.round = round;
+            uint32_t inv[N];
+            forward<E, NT>(inv, lists, acc, prefix, a.m, s);
+            block_invert<E, NT>(inv, base, warp);
+            backward<E, NT>(inv, lists, acc, prefix, a.m, s);
+        }
+        for (int i = 0; i < a.m; i++)
+            finish_list<E, NT>(a, lists.first + i * NT, acc + i * 2 * Q * NT);
+        __syncthreads();
+    }
+}
+#endif
+
+} // namespace cuzk_gpu
+
+#endif

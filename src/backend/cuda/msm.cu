@@ -1,0 +1,338 @@
+/* Multi-scalar multiplication: plans and the sequence of stages. DESIGN
+ *
+ *   digits    scalars to signed digits of `window` bits, one set of buckets at a time
+ *   sort      CUB's radix sort of (bucket, base number and sign): a bucket's elements adjoin
+ *   lists     buckets cut into lists of at most `cap` elements, ordered by length
+ *   sums      accumulate(): every list to one point; again over the partial sums of the buckets
+ *             that were cut, until each has one. So a bucket that gets half of all points is as
+ *             parallel as any other, and few buckets still fill the device.
+ *   reduce    sum_b (b+1) B_b by slices: running sums in slices, then sums over slices selected by
+ *             the bits of their number
+ *   combine   a few hundred additions and doublings on the host
+ *
+ * With a table of multiples 2^(window*sets*k) of the bases, window w adds multiple w / sets of its
+ * base into bucket set w % sets: fewer sets to reduce, hence wider windows and fewer additions. */
+#include "backend/cuda/accumulate.cuh"
+#include "backend/cuda/msm_lists.cuh"
+
+extern "C" {
+#include "base/clock.h"
+#include "base/mem.h"
+}
+
+#include <string.h>
+
+using cuzk_gpu::accumulate_args;
+
+enum { MSM_LISTS_PER_THREAD = 32, MSM_EVENTS = 4, MSM_MERGE_CAP = 64 };
+
+struct cuzk_cuda_msm {
+    cuzk_cuda *dev;
+    const cuzk__cuda_group_ops *g;
+    const cuzk_fr_ops *fr;
+    cuzk__msm_shape shape;
+    size_t digits;          /* of all sets */
+    uint32_t all_buckets;
+    uint32_t cap;           /* of a list's length, first level */
+    int lg_slices, lg_slice_len;
+    const void *points;     /* the table, or the caller's bases */
+    void *table;
+    uint32_t *index, *first, *offset[2];
+    cuzk__msm_lists lists;
+    cuzk__msm_sorter sorter;
+    void *sums[2], *acc, *prefix;
+    void *slice_acc, *slice_run, *partial, *result;
+    void *host_result;
+    size_t result_bytes, table_bytes, scratch_bytes;
+    cudaEvent_t events[MSM_EVENTS];
+    float combine_ms;
+};
+
+const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group group) {
+    if (curve == CUZK_BN254) return group == CUZK_G1 ? &cuzk__cuda_bn254_g1 : &cuzk__cuda_bn254_g2;
+    return group == CUZK_G1 ? &cuzk__cuda_bls12_381_g1 : &cuzk__cuda_bls12_381_g2;
+}
+
+/* Cost model, in nanoseconds of an H200 for BLS12-381 G1; other groups scale alike, so the choice
+ * carries over. Per digit 0.28 (measured batch-affine rate) and 0.03 to sort; per bucket two XYZZ
+ * additions, 1.1. */
+static double msm_cost(double n, unsigned bits, unsigned window, unsigned factor) {
+    const double windows = (bits + window - 1) / window;
+    const double sets = (double)((unsigned)(windows + factor - 1) / factor);
+    return n * windows * 0.31 + sets * (double)(1u << (window - 1)) * 1.1;
+}
+
+static unsigned msm_windows(unsigned bits, unsigned window) { return (bits + window - 1) / window; }
+
+static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned factor,
+                         cuzk__msm_shape *shape) {
+    unsigned window = c->window;
+    if (!window) {
+        double best = 0;
+        for (unsigned w = 4; w <= 24; w++) {
+            const unsigned f = factor < msm_windows(bits, w) ? factor : msm_windows(bits, w);
+            const double cost = msm_cost((double)c->n, bits, w, f);
+            if (!window || cost < best) {
+                window = w;
+                best = cost;
+            }
+        }
+    }
+    shape->n = c->n;
+    shape->window = (int)window;
+    shape->windows = (int)msm_windows(bits, window);
+    const int f = (int)factor < shape->windows ? (int)factor : shape->windows;
+    shape->sets = (shape->windows + f - 1) / f;
+    shape->factor = (shape->windows + shape->sets - 1) / shape->sets;
+    shape->buckets = 1u << (window - 1);
+}
+
+/* The largest table that fits in half of the free memory and still saves 3 % over the next. */
+static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size_t point_bytes,
+                              size_t bytes_free) {
+    unsigned best = 1;
+    double best_cost = 0;
+    for (unsigned f = 1; f <= 24; f++) {
+        if (f > 1 && (c->n * f * point_bytes > bytes_free / 2 || c->n * f >> 31)) break;
+        cuzk__msm_shape s;
+        choose_shape(c, bits, f, &s);
+        const double cost =
+            msm_cost((double)c->n, bits, (unsigned)s.window, (unsigned)s.factor);
+        if (f == 1 || cost < best_cost * 0.97) {
+            best = f;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+static cuzk_status take(cuzk_cuda_msm *m, void **p, size_t bytes, cuzk_err *err) {
+    m->scratch_bytes += bytes;
+    return cuzk_cuda_alloc(m->dev, p, bytes, err);
+}
+
+static cuzk_status take_words(cuzk_cuda_msm *m, uint32_t **p, size_t words, cuzk_err *err) {
+    void *v;
+    CUZK_TRY(take(m, &v, words * 4, err));
+    *p = (uint32_t *)v;
+    return CUZK_OK;
+}
+
+static cuzk_status build_table(cuzk_cuda_msm *m, const void *bases, cuzk_err *err) {
+    const size_t bytes = m->shape.n * m->g->point_bytes;
+    m->points = bases;
+    if (m->shape.factor == 1) return CUZK_OK;
+    m->table_bytes = bytes * (size_t)m->shape.factor;
+    CUZK_TRY(cuzk_cuda_alloc(m->dev, &m->table, m->table_bytes, err));
+    m->points = m->table;
+    CUZK_CUDA(cudaMemcpyAsync(m->table, bases, bytes, cudaMemcpyDeviceToDevice, m->dev->stream));
+    for (int k = 1; k < m->shape.factor; k++)
+        CUZK_TRY(m->g->shift(m->dev, (char *)m->table + (size_t)(k - 1) * bytes,
+                             (char *)m->table + (size_t)k * bytes, m->shape.n,
+                             m->shape.window * m->shape.sets, err));
+    return CUZK_OK;
+}
+
+static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
+    const cuzk__msm_shape *s = &m->shape;
+    const size_t set_digits = s->n * (size_t)s->factor, buckets = m->all_buckets;
+    const size_t max_lists = m->lists.max_lists;
+    CUZK_TRY(take_words(m, &m->index, m->digits, err));
+    CUZK_TRY(take_words(m, &m->first, buckets + (size_t)s->sets, err));
+    CUZK_TRY(take_words(m, &m->offset[0], buckets + 1, err));
+    CUZK_TRY(take_words(m, &m->offset[1], buckets + 1, err));
+    for (int i = 0; i < 2; i++) {
+        CUZK_TRY(take_words(m, &m->lists.key[i], max_lists, err));
+        CUZK_TRY(take_words(m, &m->lists.slot[i], max_lists, err));
+        CUZK_TRY(take_words(m, &m->sorter.keys[i], set_digits, err));
+    }
+    uint32_t *ranges;
+    CUZK_TRY(take_words(m, &ranges, max_lists * 2, err));
+    m->lists.ranges = (uint2 *)ranges;
+    CUZK_TRY(take_words(m, &m->sorter.values, set_digits, err));
+    CUZK_TRY(cuzk__msm_temp_bytes(set_digits, s->window, max_lists, buckets,
+                                  &m->sorter.temp_bytes, err));
+    return take(m, &m->sorter.temp, m->sorter.temp_bytes, err);
+}
+
+static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
+    const size_t point = m->g->point_bytes, xyzz = m->g->xyzz_bytes;
+    const size_t resident = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads);
+    CUZK_TRY(take(m, &m->sums[0], m->lists.max_lists * point, err));
+    CUZK_TRY(take(m, &m->sums[1], m->lists.max_lists * point, err));
+    CUZK_TRY(take(m, &m->acc, resident * MSM_LISTS_PER_THREAD * point, err));
+    CUZK_TRY(take(m, &m->prefix, resident * MSM_LISTS_PER_THREAD * point / 2, err));
+    const size_t slices = (size_t)m->shape.sets << m->lg_slices;
+    const size_t modes = (size_t)m->shape.sets * (1 + (size_t)m->lg_slices);
+    CUZK_TRY(take(m, &m->slice_acc, slices * xyzz, err));
+    CUZK_TRY(take(m, &m->slice_run, slices * xyzz, err));
+    CUZK_TRY(take(m, &m->partial, modes * (((size_t)1 << m->lg_slices) / 256 + 1) * xyzz, err));
+    m->result_bytes = modes * xyzz;
+    CUZK_TRY(take(m, &m->result, m->result_bytes, err));
+    CUZK_CUDA(cudaMallocHost(&m->host_result, m->result_bytes));
+    return CUZK_OK;
+}
+
+/* Lists: at least as many as fill the device with 32 a thread, where there are that many digits;
+ * a bucket of uniform scalars is otherwise left whole. Slices: 4 to 64 buckets, 2^16 threads. */
+static void choose_cuts(cuzk_cuda_msm *m) {
+    const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) *
+                        MSM_LISTS_PER_THREAD;
+    const size_t average = m->digits / m->all_buckets + 1;
+    size_t cap = 2 * average + 32;
+    if (m->all_buckets < want / 2) {
+        cap = m->digits / want + 1;
+        cap = cap < 16 ? 16 : cap;
+    }
+    m->cap = (uint32_t)cap;
+    m->lists.max_lists = m->all_buckets + m->digits / cap + 1;
+    int lg_len = 2;
+    while (lg_len < 6 && m->all_buckets >> (lg_len + 1) >= 65536) lg_len++;
+    int lg_buckets = m->shape.window - 1;
+    if (lg_len > lg_buckets) lg_len = lg_buckets;
+    m->lg_slice_len = lg_len;
+    m->lg_slices = lg_buckets - lg_len;
+}
+
+cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cuda_msm_config *c,
+                              const void *bases, cuzk_err *err) {
+    *out = NULL;
+    if (c->n == 0 || c->n >> 31 || (c->window && (c->window < 4 || c->window > 24)))
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "MSM of %zu points, window %u", c->n, c->window);
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda_msm)));
+    cuzk_cuda_msm *m = (cuzk_cuda_msm *)mem;
+    cuzk_status st;
+    m->dev = dev;
+    m->g = cuzk__cuda_group(c->curve, c->group);
+    m->fr = c->curve == CUZK_BN254 ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops;
+    cuzk_cuda_info info;
+    CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
+    {
+        const unsigned factor =
+            c->factor ? c->factor : choose_factor(c, m->fr->bits, m->g->point_bytes, info.bytes_free);
+        choose_shape(c, m->fr->bits, factor, &m->shape);
+    }
+    m->digits = c->n * (size_t)m->shape.windows;
+    m->all_buckets = m->shape.buckets * (uint32_t)m->shape.sets;
+    if (c->n * (size_t)m->shape.factor >> 31 || m->digits >> 32) {
+        st = cuzk_err_set(err, CUZK_STATUS_USAGE, "MSM of %zu points, factor %d: too large", c->n,
+                          m->shape.factor);
+        goto fail;
+    }
+    choose_cuts(m);
+    for (int i = 0; i < MSM_EVENTS; i++) CUZK_CUDA_GOTO(cudaEventCreate(&m->events[i]), fail);
+    CUZK_TRY_GOTO(m->g->prepare(err), fail);
+    CUZK_TRY_GOTO(build_table(m, bases, err), fail);
+    CUZK_TRY_GOTO(take_lists(m, err), fail);
+    CUZK_TRY_GOTO(take_points(m, err), fail);
+    CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);
+    *out = m;
+    return CUZK_OK;
+fail:
+    cuzk_cuda_msm_free(m);
+    return st;
+}
+
+void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
+    if (!m) return;
+    void *owned[] = {m->table,      m->index,         m->first,          m->offset[0],
+                     m->offset[1],  m->lists.key[0],  m->lists.key[1],   m->lists.slot[0],
+                     m->lists.slot[1], m->lists.ranges, m->sorter.keys[0], m->sorter.keys[1],
+                     m->sorter.values, m->sorter.temp, m->sums[0],       m->sums[1],
+                     m->acc,        m->prefix,        m->slice_acc,      m->slice_run,
+                     m->partial,    m->result};
+    for (void *p : owned) cuzk_cuda_free(m->dev, p);
+    for (int i = 0; i < MSM_EVENTS; i++)
+        if (m->events[i]) (void)cudaEventDestroy(m->events[i]);
+    if (m->host_result) (void)cudaFreeHost(m->host_result);
+    cuzk_free(m);
+}
+
+void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *m, cuzk_cuda_msm_info *out) {
+    out->window = (unsigned)m->shape.window;
+    out->windows = (unsigned)m->shape.windows;
+    out->sets = (unsigned)m->shape.sets;
+    out->factor = (unsigned)m->shape.factor;
+    out->table_bytes = m->table_bytes;
+    out->scratch_bytes = m->scratch_bytes;
+}
+
+/* Sums the lists of one level into sums. */
+static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_t *index,
+                             const cuzk__msm_lists *l, uint32_t lists, void *sums, int level,
+                             cuzk_err *err) {
+    const uint32_t resident = (uint32_t)(m->dev->info.sms * m->g->min_blocks);
+    uint32_t per_thread = (lists + resident * (uint32_t)m->g->threads - 1) /
+                          (resident * (uint32_t)m->g->threads);
+    if (per_thread > MSM_LISTS_PER_THREAD) per_thread = MSM_LISTS_PER_THREAD;
+    const uint32_t chunk = per_thread * (uint32_t)m->g->threads;
+    const uint32_t chunks = (lists + chunk - 1) / chunk;
+    accumulate_args a = {};
+    a.points = (const uint4 *)points;
+    a.index = index;
+    a.ranges = l->ranges;
+    a.slot = l->slot[1];
+    a.out = (uint4 *)sums;
+    a.acc = (uint4 *)m->acc;
+    a.prefix = (uint4 *)m->prefix;
+    a.counter = m->dev->counters + level;
+    a.lists = lists;
+    a.m = (int)per_thread;
+    a.sms = m->dev->info.sms;
+    return m->g->accumulate(m->dev, &a, (int)(chunks < resident ? chunks : resident), err);
+}
+
+cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
+                              cuzk_err *err) {
+    const cuzk_cuda *dev = m->dev;
+    const cuzk__msm_shape *s = &m->shape;
+    CUZK_CUDA(cudaMemsetAsync(dev->counters, 0, CUZK__CUDA_COUNTERS * sizeof(unsigned),
+                              dev->stream));
+    CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
+    uint32_t origin = 0;
+    for (int set = 0; set < s->sets; set++) {
+        CUZK_TRY(cuzk__msm_sort_set(dev, s, set, &m->fr->modulus, scalars, &m->sorter, m->index,
+                                    origin, m->first + (size_t)set * (s->buckets + 1), err));
+        origin += (uint32_t)(s->n * (size_t)((s->windows - set + s->sets - 1) / s->sets));
+    }
+    CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
+    const void *points = m->points;
+    const uint32_t *index = m->index, *first = m->first;
+    uint32_t per_set = s->buckets, cap = m->cap, lists, most;
+    int level = 0;
+    do {
+        cuzk__msm_lists l = m->lists;
+        l.offset = m->offset[level & 1];
+        CUZK_TRY(cuzk__msm_make_lists(dev, first, per_set, m->all_buckets, cap, &l, &m->sorter,
+                                      &lists, &most, err));
+        if (lists)
+            CUZK_TRY(sum_lists(m, points, index, &l, lists, m->sums[level & 1], level, err));
+        points = m->sums[level & 1];
+        index = NULL;
+        first = l.offset;
+        per_set = 0;
+        cap = MSM_MERGE_CAP;
+        level++;
+    } while (lists && most > 1 && level < CUZK__CUDA_COUNTERS - 1);
+    CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
+    CUZK_TRY(m->g->reduce(dev, points, first, s->buckets, (uint32_t)s->sets, m->lg_slices,
+                          m->slice_acc, m->slice_run, m->partial, m->result, err));
+    CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
+                              dev->stream));
+    CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));
+    CUZK_CUDA(cudaStreamSynchronize(dev->stream));
+    const int64_t t0 = cuzk_now_ns();
+    m->g->combine(m->host_result, (uint32_t)s->sets, s->window, m->lg_slices, m->lg_slice_len, out);
+    m->combine_ms = (float)(cuzk_now_ns() - t0) * 1e-6f;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_cuda_msm_get_times(const cuzk_cuda_msm *m, cuzk_cuda_msm_times *out,
+                                    cuzk_err *err) {
+    CUZK_CUDA(cudaEventElapsedTime(&out->sort, m->events[0], m->events[1]));
+    CUZK_CUDA(cudaEventElapsedTime(&out->accumulate, m->events[1], m->events[2]));
+    CUZK_CUDA(cudaEventElapsedTime(&out->reduce, m->events[2], m->events[3]));
+    out->combine = m->combine_ms;
+    return CUZK_OK;
+}

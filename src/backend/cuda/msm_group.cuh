@@ -1,0 +1,106 @@
+/* One group's point operations: launches of the kernels in accumulate.cuh and msm_points.cuh, and
+ * the last steps on the host. Each msm_<group>.cu instantiates it once. */
+#ifndef CUZK_BACKEND_CUDA_MSM_GROUP_CUH
+#define CUZK_BACKEND_CUDA_MSM_GROUP_CUH
+
+#include "backend/cuda/cuda_internal.h"
+#include "backend/cuda/msm_points.cuh"
+
+#include <string.h>
+
+namespace cuzk_gpu {
+
+template <class G, int NT, int MINB> struct msm_group {
+    typedef typename G::E E;
+    typedef typename G::affine affine;
+    typedef typename G::xyzz xyzz;
+    static constexpr int SHARED = stage<E, NT>::BYTES;
+    static constexpr int POINT_SHARED = stage<E, POINT_THREADS>::BYTES;
+    static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
+
+    static cuzk_status prepare(cuzk_err *err) {
+        const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
+        CUZK_CUDA(cudaFuncSetAttribute(accumulate<E, NT, MINB>, attr, SHARED));
+        CUZK_CUDA(cudaFuncSetAttribute(shift_points<G>, attr, POINT_SHARED));
+        CUZK_CUDA(cudaFuncSetAttribute(add_constant<G>, attr, POINT_SHARED));
+        return CUZK_OK;
+    }
+
+    static cuzk_status run_accumulate(const cuzk_cuda *dev, const void *args, int grid,
+                                      cuzk_err *err) {
+        accumulate<E, NT, MINB>
+            <<<grid, NT, SHARED, dev->stream>>>(*(const accumulate_args *)args);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
+                              uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
+                              void *partial, void *result, cuzk_err *err) {
+        const uint32_t threads = sets << lg_slices, modes = 1 + (uint32_t)lg_slices;
+        reduce_slices<G><<<(threads + 127) / 128, 128, 0, dev->stream>>>(
+            (const affine *)sums, offset, buckets, lg_slices, sets, (xyzz *)acc, (xyzz *)run);
+        CUZK_CUDA_LAUNCHED();
+        const uint32_t chunks = ((1u << lg_slices) + SUM_BLOCK - 1) / SUM_BLOCK;
+        sum_slices<G><<<dim3(chunks, modes, sets), SUM_THREADS, SUM_SHARED, dev->stream>>>(
+            (const xyzz *)acc, (const xyzz *)run, lg_slices, (xyzz *)partial);
+        CUZK_CUDA_LAUNCHED();
+        sum_partials<G><<<modes * sets, SUM_THREADS, SUM_SHARED, dev->stream>>>(
+            (const xyzz *)partial, chunks, (xyzz *)result);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static cuzk_status shift(const cuzk_cuda *dev, const void *in, void *out, size_t n,
+                             int doublings, cuzk_err *err) {
+        const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
+        shift_points<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+            (const affine *)in, (affine *)out, n, doublings);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static cuzk_status plus(const cuzk_cuda *dev, const void *in, void *out, size_t n,
+                            const void *q, cuzk_err *err) {
+        affine point;
+        memcpy(&point, q, sizeof point);
+        const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
+        add_constant<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+            (const affine *)in, (affine *)out, n, point);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    /* sum over sets of 2^(window set) (acc + 2^lg_slice_len sum_j 2^j run_j). */
+    static void combine(const void *result, uint32_t sets, int window, int lg_slices,
+                        int lg_slice_len, cuzk_point *out) {
+        const xyzz *sum = (const xyzz *)result;
+        xyzz total, r;
+        G::host_clear(&total);
+        for (uint32_t set = sets; set-- > 0;) {
+            const xyzz *mode = sum + (size_t)set * (1 + lg_slices);
+            for (int i = 0; i < window; i++) G::host_twice(&total);
+            G::host_clear(&r);
+            for (int j = lg_slices; j > 0; j--) {
+                G::host_twice(&r);
+                G::host_add(&r, &mode[j]);
+            }
+            for (int i = 0; i < lg_slice_len; i++) G::host_twice(&r);
+            G::host_add(&total, &r);
+            G::host_add(&total, &mode[0]);
+        }
+        affine a;
+        G::host_to_affine(&a, &total);
+        memset(out, 0, sizeof *out);
+        memcpy(out->b, &a, sizeof a);
+    }
+
+    static constexpr cuzk__cuda_group_ops ops() {
+        return {sizeof(affine), sizeof(xyzz), NT, MINB,   prepare, run_accumulate,
+                reduce,         shift,        plus, combine};
+    }
+};
+
+} // namespace cuzk_gpu
+
+#endif

@@ -1,0 +1,212 @@
+/* See msm_lists.cuh. */
+#include "backend/cuda/msm_lists.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+namespace {
+
+struct digit_args {
+    cuzk_u256 r, half; /* modulus, r/2 rounded down */
+    uint64_t bias[5];  /* sum of 2^(window-1) at each window */
+    const cuzk_u256 *scalars;
+    uint32_t *keys, *values;
+    size_t n;
+    int window, sets, set, multiples;
+    uint32_t none; /* the key of a zero digit: sorts behind every bucket */
+};
+
+__device__ __forceinline__ bool below(const cuzk_u256 &a, const cuzk_u256 &b) {
+    uint64_t borrow = 0, d;
+    for (int i = 0; i < 4; i++) borrow = cuzk_subb(&d, a.l[i], b.l[i], borrow);
+    return borrow != 0;
+}
+
+/* Signed digits without carries from window to window: s + sum_w 2^(c-1) 2^(cw) has unsigned
+ * digits that are the signed ones plus 2^(c-1). They lie in [-2^(c-1), 2^(c-1)); no carry leaves
+ * the top window, as s <= r/2 < 2^(c windows - 1). */
+__global__ void digits(const __grid_constant__ digit_args a) {
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i >= a.n) return;
+    cuzk_u256 s = a.scalars[i];
+    const bool flip = below(a.half, s);
+    if (flip) {
+        uint64_t borrow = 0;
+        for (int k = 0; k < 4; k++) borrow = cuzk_subb(&s.l[k], a.r.l[k], s.l[k], borrow);
+    }
+    uint64_t w[5], carry = 0;
+    for (int k = 0; k < 4; k++) carry = cuzk_addc(&w[k], s.l[k], a.bias[k], carry);
+    w[4] = a.bias[4] + carry;
+    for (int m = 0; m < a.multiples; m++) {
+        const int bit = (m * a.sets + a.set) * a.window;
+        uint64_t v = 0;
+#pragma unroll
+        for (int k = 0; k < 5; k++) { /* w[bit / 64] without indexing registers at run time */
+            if (k == bit / 64) v |= w[k] >> (bit % 64);
+            if (k == bit / 64 + 1 && bit % 64) v |= w[k] << (64 - bit % 64);
+        }
+        const int32_t half = 1 << (a.window - 1);
+        const int32_t d = (int32_t)(v & (((uint64_t)1 << a.window) - 1)) - half;
+        const size_t at = (size_t)m * a.n + i;
+        a.keys[at] = d == 0 ? a.none : (uint32_t)(d < 0 ? -d : d) - 1;
+        a.values[at] = (uint32_t)at | ((d < 0) != flip ? 0x80000000u : 0);
+    }
+}
+
+/* first[b] = origin + number of keys below b. */
+__global__ void find_buckets(const uint32_t *keys, uint32_t count, uint32_t buckets,
+                             uint32_t origin, uint32_t *first) {
+    const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b > buckets) return;
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (keys[mid] < b)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    first[b] = origin + low;
+}
+
+/* Where bucket b of all sets begins and ends. */
+__device__ __forceinline__ uint2 bucket_range(const uint32_t *first, uint32_t per_set, uint32_t b) {
+    const uint32_t at = per_set ? b / per_set * (per_set + 1) + b % per_set : b;
+    return make_uint2(first[at], first[at + 1]);
+}
+
+/* Lists of bucket b, and the largest such number. */
+__global__ void count_lists(const uint32_t *first, uint32_t per_set, uint32_t buckets, uint32_t cap,
+                            uint32_t *count, unsigned *most) {
+    const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+    uint32_t k = 0;
+    if (b < buckets) {
+        const uint2 r = bucket_range(first, per_set, b);
+        k = (r.y - r.x + cap - 1) / cap;
+    }
+    if (b <= buckets) count[b] = k;
+    const uint32_t top = __reduce_max_sync(0xffffffffu, k);
+    if ((threadIdx.x & 31) == 0 && top > 1) atomicMax(most, top);
+}
+
+/* The range of list v: an even share of its bucket, which is found by search. */
+__device__ __forceinline__ uint2 list_range(const uint32_t *first, uint32_t per_set,
+                                            const uint32_t *offset, uint32_t buckets, uint32_t v) {
+    uint32_t low = 0, high = buckets; /* offset[low] <= v < offset[high] */
+    while (high - low > 1) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (offset[mid] <= v)
+            low = mid;
+        else
+            high = mid;
+    }
+    const uint2 r = bucket_range(first, per_set, low);
+    const uint64_t len = r.y - r.x, parts = offset[low + 1] - offset[low], k = v - offset[low];
+    return make_uint2(r.x + (uint32_t)(len * k / parts), r.x + (uint32_t)(len * (k + 1) / parts));
+}
+
+__global__ void list_lengths(const uint32_t *first, uint32_t per_set, const uint32_t *offset,
+                             uint32_t buckets, uint32_t lists, uint32_t *key, uint32_t *slot) {
+    const uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= lists) return;
+    const uint2 r = list_range(first, per_set, offset, buckets, v);
+    key[v] = r.y - r.x;
+    slot[v] = v;
+}
+
+__global__ void rank_lists(const uint32_t *first, uint32_t per_set, const uint32_t *offset,
+                           uint32_t buckets, uint32_t lists, const uint32_t *slot, uint2 *ranges) {
+    const uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k < lists) ranges[k] = list_range(first, per_set, offset, buckets, slot[k]);
+}
+
+int bits_of(uint32_t v) {
+    int b = 0;
+    while (v >> b) b++;
+    return b;
+}
+
+unsigned blocks_for(size_t threads) { return (unsigned)((threads + 255) / 256); }
+
+} // namespace
+
+cuzk_status cuzk__msm_temp_bytes(size_t pairs, int key_bits, size_t lists, size_t buckets,
+                                 size_t *bytes, cuzk_err *err) {
+    uint32_t *none = NULL;
+    size_t a = 0, b = 0, c = 0;
+    CUZK_CUDA(cub::DeviceRadixSort::SortPairs(NULL, a, none, none, none, none, (int64_t)pairs, 0,
+                                              key_bits));
+    CUZK_CUDA(cub::DeviceRadixSort::SortPairsDescending(NULL, b, none, none, none, none,
+                                                        (int64_t)lists, 0, 32));
+    CUZK_CUDA(cub::DeviceScan::ExclusiveSum(NULL, c, none, none, (int64_t)buckets + 1));
+    *bytes = a > b ? (a > c ? a : c) : (b > c ? b : c);
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__msm_sort_set(const cuzk_cuda *dev, const cuzk__msm_shape *shape, int set,
+                               const cuzk_u256 *modulus, const void *scalars,
+                               const cuzk__msm_sorter *sorter, uint32_t *index, uint32_t origin,
+                               uint32_t *first, cuzk_err *err) {
+    digit_args a = {};
+    a.r = *modulus;
+    for (int i = 0; i < 4; i++)
+        a.half.l[i] = modulus->l[i] >> 1 | (i < 3 ? modulus->l[i + 1] << 63 : 0);
+    for (int w = 0; w < shape->windows; w++) {
+        const int bit = w * shape->window + shape->window - 1;
+        a.bias[bit / 64] |= (uint64_t)1 << (bit % 64);
+    }
+    a.scalars = (const cuzk_u256 *)scalars;
+    a.keys = sorter->keys[0];
+    a.values = sorter->values;
+    a.n = shape->n;
+    a.window = shape->window;
+    a.sets = shape->sets;
+    a.set = set;
+    a.multiples = (shape->windows - set + shape->sets - 1) / shape->sets;
+    a.none = shape->buckets;
+    digits<<<blocks_for(a.n), 256, 0, dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
+    const size_t count = (size_t)a.multiples * a.n;
+    size_t temp = sorter->temp_bytes;
+    CUZK_CUDA(cub::DeviceRadixSort::SortPairs(sorter->temp, temp, sorter->keys[0], sorter->keys[1],
+                                              sorter->values, index + origin, (int64_t)count, 0,
+                                              bits_of(shape->buckets), dev->stream));
+    find_buckets<<<blocks_for((size_t)shape->buckets + 1), 256, 0, dev->stream>>>(
+        sorter->keys[1], (uint32_t)count, shape->buckets, origin, first);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, uint32_t per_set,
+                                 uint32_t buckets, uint32_t cap, const cuzk__msm_lists *l,
+                                 const cuzk__msm_sorter *sorter, uint32_t *lists, uint32_t *most,
+                                 cuzk_err *err) {
+    unsigned *top = dev->counters + CUZK__CUDA_COUNTERS - 1;
+    uint32_t *host = (uint32_t *)dev->pinned;
+    CUZK_CUDA(cudaMemsetAsync(top, 0, sizeof *top, dev->stream));
+    count_lists<<<blocks_for((size_t)buckets + 1), 256, 0, dev->stream>>>(first, per_set, buckets,
+                                                                          cap, l->offset, top);
+    CUZK_CUDA_LAUNCHED();
+    size_t temp = sorter->temp_bytes;
+    CUZK_CUDA(cub::DeviceScan::ExclusiveSum(sorter->temp, temp, l->offset, l->offset,
+                                            (int64_t)buckets + 1, dev->stream));
+    CUZK_CUDA(cudaMemcpyAsync(host, l->offset + buckets, 4, cudaMemcpyDeviceToHost, dev->stream));
+    CUZK_CUDA(cudaMemcpyAsync(host + 1, top, 4, cudaMemcpyDeviceToHost, dev->stream));
+    CUZK_CUDA(cudaStreamSynchronize(dev->stream));
+    *lists = host[0];
+    *most = host[1];
+    if (*lists == 0) return CUZK_OK;
+    if (*lists > l->max_lists)
+        return cuzk_err_set(err, CUZK_STATUS_BUG, "%u lists, room for %zu", *lists, l->max_lists);
+    list_lengths<<<blocks_for(*lists), 256, 0, dev->stream>>>(first, per_set, l->offset, buckets,
+                                                              *lists, l->key[0], l->slot[0]);
+    CUZK_CUDA_LAUNCHED();
+    temp = sorter->temp_bytes;
+    CUZK_CUDA(cub::DeviceRadixSort::SortPairsDescending(
+        sorter->temp, temp, l->key[0], l->key[1], l->slot[0], l->slot[1], (int64_t)*lists, 0,
+        bits_of(cap), dev->stream));
+    rank_lists<<<blocks_for(*lists), 256, 0, dev->stream>>>(first, per_set, l->offset, buckets,
+                                                            *lists, l->slot[1], l->ranges);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}

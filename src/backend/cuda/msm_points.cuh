@@ -1,0 +1,203 @@
+/* Kernels over points other than accumulate(): bucket reduction, multiples of bases, and the
+ * addition of one point to many. G is a group (CUZK_GPU_GROUP), whose XYZZ formulas are those of
+ * curve/ec.inl.h. */
+#ifndef CUZK_BACKEND_CUDA_MSM_POINTS_CUH
+#define CUZK_BACKEND_CUDA_MSM_POINTS_CUH
+
+#define CUZK_GPU_CALL_PRODUCTS 1
+#include "backend/cuda/accumulate.cuh"
+#include "backend/cuda/dev_fields.cuh"
+
+namespace cuzk_gpu {
+
+/* Binds the names of one group. The functions are calls: each is thousands of instructions. */
+#define CUZK_GPU_GROUP(name, E_)                                                                   \
+    struct name##_group {                                                                          \
+        typedef E_ E;                                                                              \
+        typedef cuzk_##name##_affine_t affine;                                                     \
+        typedef cuzk_##name##_xyzz_t xyzz;                                                         \
+        static __device__ __noinline__ void add(xyzz *r, const xyzz *b) {                          \
+            cuzk_##name##_xyzz_add(r, r, b);                                                       \
+        }                                                                                          \
+        static __device__ __noinline__ void add_affine(xyzz *r, const affine *b) {                 \
+            cuzk_##name##_xyzz_add_affine(r, r, b);                                                \
+        }                                                                                          \
+        static __device__ __noinline__ void twice(xyzz *r) { cuzk_##name##_xyzz_dbl(r, r); }       \
+        static __device__ __forceinline__ void clear(xyzz *r) {                                    \
+            cuzk_##name##_xyzz_set_infinity(r);                                                    \
+        }                                                                                          \
+        static __device__ __forceinline__ void from_affine(xyzz *r, const affine *a) {             \
+            cuzk_##name##_xyzz_from_affine(r, a);                                                  \
+        }                                                                                          \
+        static void host_clear(xyzz *r) { cuzk_##name##_xyzz_set_infinity(r); }                    \
+        static void host_twice(xyzz *r) { cuzk_##name##_xyzz_dbl(r, r); }                          \
+        static void host_add(xyzz *r, const xyzz *b) { cuzk_##name##_xyzz_add(r, r, b); }          \
+        static void host_to_affine(affine *r, const xyzz *a) {                                     \
+            cuzk_##name##_xyzz_to_affine(r, a);                                                    \
+        }                                                                                          \
+    };
+
+/* Thread (set, s): sums over slice s of a set's buckets, b from its end to its begin:
+ * run = sum B_b, acc = sum (b - begin + 1) B_b. */
+template <class G>
+__global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *sums,
+                                                     const uint32_t *offset, uint32_t buckets,
+                                                     int lg_slices, uint32_t sets,
+                                                     typename G::xyzz *acc,
+                                                     typename G::xyzz *run) {
+    const uint32_t at = blockIdx.x * 128 + threadIdx.x;
+    if (at >> lg_slices >= sets) return;
+    const uint32_t set = at >> lg_slices, s = at & ((1u << lg_slices) - 1);
+    const uint32_t len = buckets >> lg_slices, begin = set * buckets + s * len;
+    typename G::xyzz a, r;
+    G::clear(&a);
+    G::clear(&r);
+    for (uint32_t b = begin + len; b-- > begin;) {
+        const uint32_t first = offset[b];
+        if (offset[b + 1] > first) G::add_affine(&r, &sums[first]);
+        G::add(&a, &r);
+    }
+    acc[at] = a;
+    run[at] = r;
+}
+
+enum { SUM_THREADS = 64, SUM_SERIAL = 4, SUM_BLOCK = SUM_THREADS * SUM_SERIAL };
+
+template <class G>
+static __device__ __forceinline__ void block_sum(typename G::xyzz *shared, typename G::xyzz *mine,
+                                                 typename G::xyzz *out) {
+    shared[threadIdx.x] = *mine;
+    for (int h = SUM_THREADS / 2; h; h >>= 1) {
+        __syncthreads();
+        if ((int)threadIdx.x < h) {
+            typename G::xyzz x = shared[threadIdx.x];
+            G::add(&x, &shared[threadIdx.x + h]);
+            shared[threadIdx.x] = x;
+        }
+    }
+    if (threadIdx.x == 0) *out = shared[0];
+}
+
+/* Block (chunk, mode, set). Mode 0: partial sum of acc over all slices of the set; mode j + 1: of
+ * run over the slices whose number has bit j, so that sum_s s run_s = sum_j 2^j (mode j + 1). */
+template <class G>
+__global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz *acc,
+                                                          const typename G::xyzz *run,
+                                                          int lg_slices, typename G::xyzz *partial) {
+    extern __shared__ __align__(16) unsigned char bytes[];
+    const uint32_t mode = blockIdx.y, set = blockIdx.z, slices = 1u << lg_slices;
+    const uint32_t count = mode ? slices / 2 : slices, j = mode - 1;
+    const typename G::xyzz *in = (mode ? run : acc) + (size_t)set * slices;
+    typename G::xyzz x;
+    G::clear(&x);
+    for (uint32_t k = 0; k < SUM_SERIAL; k++) {
+        const uint32_t i = blockIdx.x * SUM_BLOCK + k * SUM_THREADS + threadIdx.x;
+        if (i >= count) break;
+        const uint32_t s = mode ? (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1)) : i;
+        G::add(&x, &in[s]);
+    }
+    block_sum<G>((typename G::xyzz *)bytes, &x,
+                 &partial[((size_t)set * gridDim.y + mode) * gridDim.x + blockIdx.x]);
+}
+
+/* Block i: the sum of in[i*count .. (i+1)*count). */
+template <class G>
+__global__ __launch_bounds__(SUM_THREADS) void sum_partials(const typename G::xyzz *in,
+                                                            uint32_t count, typename G::xyzz *out) {
+    extern __shared__ __align__(16) unsigned char bytes[];
+    typename G::xyzz x;
+    G::clear(&x);
+    for (uint32_t i = threadIdx.x; i < count; i += SUM_THREADS)
+        G::add(&x, &in[(size_t)blockIdx.x * count + i]);
+    block_sum<G>((typename G::xyzz *)bytes, &x, &out[blockIdx.x]);
+}
+
+enum { POINT_THREADS = 128 };
+
+/* out[i] = 2^doublings * in[i], affine: doublings in XYZZ, one shared inversion for a block. */
+template <class G>
+__global__ __launch_bounds__(POINT_THREADS) void shift_points(const typename G::affine *in,
+                                                              typename G::affine *out, size_t n,
+                                                              int doublings) {
+    typedef typename G::E E;
+    constexpr int N = E::N;
+    extern __shared__ uint4 dynamic[];
+    const size_t i = blockIdx.x * (size_t)POINT_THREADS + threadIdx.x;
+    typename G::xyzz p;
+    typename G::affine a;
+    G::clear(&p);
+    if (i < n) {
+        a = in[i];
+        G::from_affine(&p, &a);
+        for (int k = 0; k < doublings; k++) G::twice(&p);
+    }
+    uint32_t z[N], t[N];
+    split_limbs<N>(z, (const uint64_t *)&p.zzz);
+    const bool infinite = words_zero<N>(z);
+    if (infinite) E::one(z);
+    block_invert<E, POINT_THREADS>(z, (uint32_t)__cvta_generic_to_shared(dynamic), 0);
+    if (i >= n) return;
+    /* 1/zz = (zz/zzz)^2 as zz^3 = zzz^2 */
+    uint32_t x[N], y[N];
+    split_limbs<N>(t, (const uint64_t *)&p.zz);
+    E::settle(z);
+    E::canon(z);
+    E::mul(t, t, z);
+    E::canon(t);
+    E::sqr(t, t);
+    E::canon(t);
+    split_limbs<N>(x, (const uint64_t *)&p.x);
+    split_limbs<N>(y, (const uint64_t *)&p.y);
+    E::mul(x, x, t);
+    E::mul(y, y, z);
+    E::canon(x);
+    E::canon(y);
+    if (infinite) {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = 0;
+    }
+    join_words<N>((uint64_t *)&a.x, x);
+    join_words<N>((uint64_t *)&a.y, y);
+    out[i] = a;
+}
+
+/* out[i] = in[i] + q for i < n, none infinite, equal or opposite to q. */
+template <class G>
+__global__ __launch_bounds__(POINT_THREADS) void add_constant(const typename G::affine *in,
+                                                              typename G::affine *out, size_t n,
+                                                              typename G::affine q) {
+    typedef typename G::E E;
+    constexpr int N = E::N;
+    extern __shared__ uint4 dynamic[];
+    const size_t i = blockIdx.x * (size_t)POINT_THREADS + threadIdx.x;
+    uint32_t d[N], ax[N], ay[N], qx[N], qy[N];
+    split_limbs<N>(qx, (const uint64_t *)&q.x);
+    split_limbs<N>(qy, (const uint64_t *)&q.y);
+    E::one(d);
+    typename G::affine a;
+    if (i < n) {
+        a = in[i];
+        split_limbs<N>(ax, (const uint64_t *)&a.x);
+        split_limbs<N>(ay, (const uint64_t *)&a.y);
+        E::diff(d, qx, ax);
+    }
+    block_invert<E, POINT_THREADS>(d, (uint32_t)__cvta_generic_to_shared(dynamic), 0);
+    if (i >= n) return;
+    uint32_t s[N], x[N], y[N];
+    E::settle(d);
+    E::diff(s, qy, ay);
+    E::mul(d, s, d);
+    E::sqr(x, d);
+    E::x3(x, ax, qx);
+    E::fall(y, ax, x);
+    E::mul(y, d, y);
+    E::y3(y, ay);
+    E::canon(x);
+    E::canon(y);
+    join_words<N>((uint64_t *)&a.x, x);
+    join_words<N>((uint64_t *)&a.y, y);
+    out[i] = a;
+}
+
+} // namespace cuzk_gpu
+
+#endif
