@@ -22,7 +22,7 @@ add_compile_options(
   $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wundef>
   $<$<COMPILE_LANGUAGE:C>:-Wvla> $<$<COMPILE_LANGUAGE:C>:-Wcast-qual>
   $<$<COMPILE_LANGUAGE:C>:-Wpointer-arith> $<$<COMPILE_LANGUAGE:C>:-Wwrite-strings>
-  $<$<COMPILE_LANGUAGE:C>:-Wno-format-truncation>
+  $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-format-truncation>
   $<$<COMPILE_LANGUAGE:C>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>)
 if(CUZK_WERROR)
   add_compile_options($<$<COMPILE_LANGUAGE:C>:-Werror>)
