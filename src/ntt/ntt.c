@@ -84,9 +84,12 @@ void cuzk_ntt_plan_free(cuzk_ntt_plan *plan) {
     cuzk_free(plan);
 }
 
+/* Below 2^12 elements waking a worker costs more than it saves. */
 static void run(const cuzk_ntt_plan *plan, cuzk__ntt_op op, bool inverse, cuzk_u256 *x,
                 const cuzk_u256 *g, cuzk_pool *pool) {
-    if (plan->log2n > 0) plan->kernels->run(plan, op, inverse, x, g, pool);
+    enum { MIN_PARALLEL_LOG2 = 12 };
+    if (plan->log2n == 0) return;
+    plan->kernels->run(plan, op, inverse, x, g, plan->log2n < MIN_PARALLEL_LOG2 ? NULL : pool);
 }
 
 void cuzk_ntt_forward_nr(const cuzk_ntt_plan *plan, cuzk_u256 *x, cuzk_pool *pool) {
