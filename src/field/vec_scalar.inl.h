@@ -13,8 +13,10 @@
  *
  * load/store        LANES consecutive stored elements
  * gather/scatter    LANES stored elements, each at its own address
+ * gather_any        the same from addresses of any alignment
  * bcast             the same element in every lane
  * add sub neg dbl mul sqr
+ * cneg              lane i negated where bit i of the mask is set
  * mul_tw            product by a prepared factor, the same in every lane
  * scale_tw          the prepared factor of w times a constant in Montgomery form
  * ct, gs            butterflies in place, (x, y) -> (x + y w, x - y w) and (x + y, (x - y) w);
@@ -24,7 +26,7 @@
  * zero_mask         bit i is set when lane i is 0
  * inv               every lane inverted; no lane may be 0
  * from_mont/to_mont stored form from and to the Montgomery form of the files (R = 2^(64 limbs)),
- *                   any alignment; here both are the same bytes
+ *                   any alignment; here both are the same bytes, which FV_IS_FILE says
  * load_lin/store_lin LANES consecutive elements of the files' form in memory, for linear work:
  *                   between them only butterflies, mul_tw and mul by factors that came from
  *                   elsewhere, since the implementation need not change the Montgomery radix;
@@ -37,7 +39,7 @@
 #define FV_(name) FV_CAT(FV, name)
 #define FE_(name) FV_CAT(FV_FE, name)
 
-enum { FV_(LANES) = 1 };
+enum { FV_(LANES) = 1, FV_(IS_FILE) = 1 };
 typedef FE_(t) FV_(t);
 typedef FE_(t) FV_(st_t);
 typedef FE_(t) FV_(tw_t);
@@ -50,6 +52,9 @@ static inline void FV_(store)(FV_(st_t) * p, const FV_(t) * a) {
 }
 static inline void FV_(gather)(FV_(t) * r, const FV_(st_t) *const p[FV_(LANES)]) {
     *r = *p[0];
+}
+static inline void FV_(gather_any)(FV_(t) * r, const void *const p[FV_(LANES)]) {
+    __builtin_memcpy(r, p[0], sizeof *r);
 }
 static inline void FV_(scatter)(FV_(st_t) *const p[FV_(LANES)], const FV_(t) * a) {
     *p[0] = *a;
@@ -66,6 +71,10 @@ static inline void FV_(sub)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
 }
 static inline void FV_(neg)(FV_(t) * r, const FV_(t) * a) {
     FE_(neg)(r, a);
+}
+static inline void FV_(cneg)(FV_(t) * r, const FV_(t) * a, unsigned mask) {
+    if (mask & 1) FE_(neg)(r, a);
+    else *r = *a;
 }
 static inline void FV_(dbl)(FV_(t) * r, const FV_(t) * a) {
     FE_(dbl)(r, a);

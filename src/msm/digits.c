@@ -14,7 +14,7 @@ static void largest(uint64_t most[4], const cuzk_u256 *order, unsigned bits) {
     if (!below) memcpy(most, half, sizeof half);
 }
 
-/* k >> bit, or the largest value when that does not fit. */
+/* k >> bit, or 2^63 - 1 when that is less. */
 static uint64_t field(const uint64_t k[4], unsigned bit) {
     unsigned q = bit / 64, s = bit % 64;
     if (q > 3) return 0;
@@ -22,7 +22,8 @@ static uint64_t field(const uint64_t k[4], unsigned bit) {
     bool more = q < 3 && (k[q + 1] >> s) != 0;
     for (unsigned i = q + 2; i < 4; i++)
         more |= k[i] != 0;
-    return more ? UINT64_MAX >> 1 : (k[q] >> s | high);
+    const uint64_t v = k[q] >> s | high, cap = UINT64_MAX >> 1;
+    return more || v > cap ? cap : v;
 }
 
 unsigned cuzk__digits_windows(const cuzk_u256 *order, unsigned bits, unsigned c) {
@@ -36,7 +37,7 @@ unsigned cuzk__digits_windows(const cuzk_u256 *order, unsigned bits, unsigned c)
 }
 
 void cuzk__digits_init(cuzk__digits *d, const cuzk_u256 *order, unsigned bits, unsigned c) {
-    uint64_t carry = 1; /* r is odd, so (r + 1) / 2 = (r >> 1) + 1 */
+    uint64_t most[4], carry = 1; /* r is odd, so (r + 1) / 2 = (r >> 1) + 1 */
     memset(d, 0, sizeof *d);
     memcpy(d->order, order, sizeof d->order);
     for (int i = 0; i < 4; i++)
@@ -44,6 +45,8 @@ void cuzk__digits_init(cuzk__digits *d, const cuzk_u256 *order, unsigned bits, u
                           carry);
     d->c = c;
     d->windows = cuzk__digits_windows(order, bits, c);
+    largest(most, order, bits);
+    d->top = (uint32_t)field(most, c * (d->windows - 1)) + (d->windows > 1);
     for (unsigned x = 0; x + 1 < d->windows; x++) {
         unsigned bit = c * x + c - 1;
         d->offset[bit / 64] |= (uint64_t)1 << (bit % 64);

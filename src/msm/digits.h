@@ -22,6 +22,7 @@ typedef struct cuzk__digits {
     uint64_t half[4]; /* (r + 1) / 2 */
     uint64_t offset[4];
     unsigned c, windows;
+    uint32_t top; /* the largest digit of the last window */
 } cuzk__digits;
 
 /* A scalar ready for cuzk__digit: |k| + offset, and a zero limb for the last field to run into. */

@@ -1,8 +1,25 @@
-/* The four groups in one implementation. MSM_IMPL: suffix of the tables' names. */
+/* The four groups in one implementation, on batches of one element. MSM_IMPL: suffix of the
+ * tables' names. */
 #include "curve/groups.h"
 #include "msm/kernel.h"
 
 #include <string.h>
+
+#define FV msm_bn254_fv
+#define FV_FE cuzk_bn254_fp
+#include "field/vec_scalar.inl.h"
+
+#define FV msm_bn254_fv2
+#define FV_FE cuzk_bn254_fp2
+#include "field/vec_scalar.inl.h"
+
+#define FV msm_bls12_381_fv
+#define FV_FE cuzk_bls12_381_fp
+#include "field/vec_scalar.inl.h"
+
+#define FV msm_bls12_381_fv2
+#define FV_FE cuzk_bls12_381_fp2
+#include "field/vec_scalar.inl.h"
 
 #define MSM_NAME2(group, impl) group##_##impl
 #define MSM_NAME(group, impl) MSM_NAME2(group, impl)
@@ -10,19 +27,27 @@
 #define MSM MSM_NAME(bn254_g1, MSM_IMPL)
 #define MSM_EC cuzk_bn254_g1
 #define MSM_F cuzk_bn254_fp
+#define MSM_FV msm_bn254_fv
+#define MSM_GENERATOR CUZK_BN254_G1_GEN
 #include "msm/kernel.inl.h"
 
 #define MSM MSM_NAME(bn254_g2, MSM_IMPL)
 #define MSM_EC cuzk_bn254_g2
 #define MSM_F cuzk_bn254_fp2
+#define MSM_FV msm_bn254_fv2
+#define MSM_GENERATOR CUZK_BN254_G2_GEN
 #include "msm/kernel.inl.h"
 
 #define MSM MSM_NAME(bls12_381_g1, MSM_IMPL)
 #define MSM_EC cuzk_bls12_381_g1
 #define MSM_F cuzk_bls12_381_fp
+#define MSM_FV msm_bls12_381_fv
+#define MSM_GENERATOR CUZK_BLS12_381_G1_GEN
 #include "msm/kernel.inl.h"
 
 #define MSM MSM_NAME(bls12_381_g2, MSM_IMPL)
 #define MSM_EC cuzk_bls12_381_g2
 #define MSM_F cuzk_bls12_381_fp2
+#define MSM_FV msm_bls12_381_fv2
+#define MSM_GENERATOR CUZK_BLS12_381_G2_GEN
 #include "msm/kernel.inl.h"

@@ -1,13 +1,14 @@
 /* One instance of the algorithms: a curve, a group, an implementation of its field.
  *
- * msm.c is written once for all and knows points only by size; everything that touches a
- * coordinate is behind this table. kernel.inl.h fills it.
+ * Everything that touches a coordinate is behind this table; kernel.inl.h fills it. The rest of
+ * the module is written once and knows points by their size only. Thread-safe: nothing is shared.
  */
 #ifndef CUZK_MSM_KERNEL_H
 #define CUZK_MSM_KERNEL_H
 
 #include "curve/curve.h"
 #include "msm/digits.h"
+#include "msm/schedule.h"
 
 #include <stddef.h>
 
@@ -17,9 +18,23 @@ typedef struct cuzk__msm_acc {
 } cuzk__msm_acc;
 
 typedef struct cuzk__msm_kernel {
-    size_t point_size;
+    size_t point_size;   /* of bases, in the files' form */
+    size_t slot_size;    /* in stored form */
+    size_t scratch_size; /* that points.scratch needs, aligned to 64 */
+    uint32_t pads;       /* slots from points.pad on */
 
-    /* acc = infinity; acc += a; acc *= 2^times; *out = acc as an affine point. */
+    cuzk__adder adder;
+    /* Before the first run on these slots. */
+    void (*init_pads)(cuzk__points *p);
+    /* n bases to stored form; NULL when that is the files' form. */
+    void (*convert)(void *stored, const uint8_t *bases, size_t n);
+    /* *acc += the slots [first, first + n) that are not empty. */
+    void (*slots_sum)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n);
+    /* *acc += the sum over q < n and k < copies of q * slot[first + k * n + q]. */
+    void (*slots_weighted)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n,
+                           uint32_t copies);
+
+    /* acc = infinity; acc += a; acc *= 2^times; *out = acc as an affine point of the files. */
     void (*acc_zero)(cuzk__msm_acc *acc);
     void (*acc_add)(cuzk__msm_acc *acc, const cuzk__msm_acc *a);
     void (*acc_dbl)(cuzk__msm_acc *acc, unsigned times);

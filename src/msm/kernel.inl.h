@@ -1,25 +1,38 @@
 /* Fills one cuzk__msm_kernel: include-template.
  *
  * Parameters (undefined again at the end):
- *   MSM        prefix to generate and, behind cuzk__msm_, the table's name
- *   MSM_EC     prefix of the group, e.g. cuzk_bn254_g1
- *   MSM_F      prefix of its field, e.g. cuzk_bn254_fp
+ *   MSM            prefix to generate and, behind cuzk__msm_, the table's name
+ *   MSM_EC         prefix of the group, e.g. cuzk_bn254_g1
+ *   MSM_F          prefix of its field, e.g. cuzk_bn254_fp
+ *   MSM_FV         prefix of batches of that field; see field/vec_scalar.inl.h
+ *   MSM_GENERATOR  brace list of the group's generator
  *
- * Names with M_ are generated, EC_ are the group's, F_ the field's. */
+ * Names with M_ are generated, EC_ are the group's, F_ the field's, FV_ the batches'. */
 
 #define MSM_CAT2(a, b) a##_##b
 #define MSM_CAT(a, b) MSM_CAT2(a, b)
 #define M_(name) MSM_CAT(MSM, name)
 #define EC_(name) MSM_CAT(MSM_EC, name)
 #define F_(name) MSM_CAT(MSM_F, name)
+#define FV_(name) MSM_CAT(MSM_FV, name)
 
 #include "msm/few.inl.h"
+
+#include "msm/batch.inl.h"
 
 #define MSM_TABLE2(name) cuzk__msm_##name
 #define MSM_TABLE(name) MSM_TABLE2(name)
 
 const cuzk__msm_kernel MSM_TABLE(MSM) = {
     .point_size = sizeof(EC_(affine_t)),
+    .slot_size = sizeof(M_(slot_t)),
+    .scratch_size = sizeof(M_(scratch_t)),
+    .pads = 2 * M_(LANES),
+    .adder = {.run = M_(run), .clear = M_(clear), .copy = M_(copy)},
+    .init_pads = M_(init_pads),
+    .convert = FV_(IS_FILE) ? NULL : M_(convert),
+    .slots_sum = M_(slots_sum),
+    .slots_weighted = M_(slots_weighted),
     .acc_zero = M_(acc_zero),
     .acc_add = M_(acc_add),
     .acc_dbl = M_(acc_dbl),
@@ -32,8 +45,11 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
 #undef M_
 #undef EC_
 #undef F_
+#undef FV_
 #undef MSM_CAT
 #undef MSM_CAT2
 #undef MSM
 #undef MSM_EC
 #undef MSM_F
+#undef MSM_FV
+#undef MSM_GENERATOR

@@ -2,8 +2,15 @@
 
 #include "base/mem.h"
 #include "msm/kernel.h"
+#include "msm/plan.h"
+#include "msm/work.h"
 
-enum { MAX_PARTS = 64, FEW_MIN_PART = 64 };
+enum {
+    FEW = 160,          /* below, one window after the other with XYZZ buckets */
+    FEW_WINDOW_MAX = 8, /* bits */
+    PART_MAX = 1 << 26, /* points of one plan: bounds the byte kept for each */
+    STACK_BURN = 16384,
+};
 
 static const cuzk__msm_kernel *find_kernel(const cuzk_msm_args *a) {
     bool bn = a->curve == CUZK_BN254, g1 = a->group == CUZK_G1;
@@ -17,66 +24,159 @@ static const cuzk__msm_kernel *find_kernel(const cuzk_msm_args *a) {
     return g1 ? &cuzk__msm_bls12_381_g1_portable : &cuzk__msm_bls12_381_g2_portable;
 }
 
+/* Scalars pass through the stack of whoever recodes them. */
+static __attribute__((noinline)) void burn_stack(void) {
+    uint8_t dead[STACK_BURN];
+    cuzk_wipe(dead, sizeof dead);
+}
+
+/* ---- few points -------------------------------------------------------------------------- */
+
 static unsigned few_window(size_t n) {
     unsigned lg = 0;
     while (n >> (lg + 1))
         lg++;
-    unsigned c = lg > 12 ? lg - 3 : lg > 5 ? lg - 2 : 3;
-    return c > 16 ? 16 : c;
+    unsigned c = lg > 5 ? lg - 1 : lg > 2 ? 4 : 3;
+    return c > FEW_WINDOW_MAX ? FEW_WINDOW_MAX : c;
 }
+
+static cuzk_status few(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__msm_acc *acc) {
+    const cuzk_fr_ops *fr = cuzk_curve_get(a->curve)->fr;
+    cuzk__digits d;
+    void *buckets;
+    cuzk__digits_init(&d, &fr->modulus, 256, few_window(a->n));
+    CUZK_TRY(cuzk_alloc(&buckets, (size_t)1 << (d.c - 1), sizeof(cuzk__msm_acc)));
+    k->few(acc, &d, a->bases, a->scalars, a->n, buckets);
+    cuzk_wipe(buckets, sizeof(cuzk__msm_acc) << (d.c - 1));
+    cuzk_free(buckets);
+    burn_stack();
+    return CUZK_OK;
+}
+
+/* ---- many -------------------------------------------------------------------------------- */
 
 typedef struct {
-    const cuzk__msm_kernel *k;
-    const cuzk_msm_args *a;
-    cuzk__digits digits;
-    size_t parts;
-    cuzk__msm_acc sum[MAX_PARTS];
-    cuzk_status status[MAX_PARTS];
-} few_job;
+    cuzk__work w;
+    cuzk__scan scan;
+    cuzk__bit_scan bit_scan;
+    cuzk__msm_acc *sums; /* threads times windows */
+    cuzk_status status[CUZK__PLAN_THREADS];
+} job;
 
-static void few_part(void *ctx, size_t i) {
-    few_job *job = ctx;
-    size_t n = job->a->n, begin = n / job->parts * i, end = n / job->parts * (i + 1);
-    if (i + 1 == job->parts) end = n;
-    size_t bytes = sizeof(cuzk__msm_acc) << (job->digits.c - 1);
-    void *buckets;
-    job->status[i] = cuzk_alloc(&buckets, 1, bytes);
-    if (job->status[i] != CUZK_OK) return;
-    job->k->few(&job->sum[i], &job->digits,
-                (const uint8_t *)job->a->bases + begin * job->k->point_size,
-                (const uint8_t *)job->a->scalars + begin * 32, end - begin, buckets);
-    cuzk_wipe(buckets, bytes);
-    cuzk_free(buckets);
+static cuzk__costs costs_of(const cuzk__msm_kernel *k) {
+    return (cuzk__costs){.slot_size = k->slot_size};
 }
 
-static cuzk_status few(const cuzk__msm_kernel *k, const cuzk_msm_args *args, cuzk_point *out) {
-    const cuzk_fr_ops *fr = cuzk_curve_get(args->curve)->fr;
-    few_job job = {.k = k, .a = args, .parts = cuzk_pool_threads(args->pool)};
-    if (job.parts > MAX_PARTS) job.parts = MAX_PARTS;
-    if (job.parts > args->n / FEW_MIN_PART + 1) job.parts = args->n / FEW_MIN_PART + 1;
-    cuzk__digits_init(&job.digits, &fr->modulus, 256,
-                      args->window ? args->window : few_window(args->n / job.parts));
-    cuzk_pool_run(args->pool, job.parts, few_part, &job);
-    cuzk__msm_acc sum;
+static void run_thread(void *ctx, size_t t) {
+    job *j = ctx;
+    cuzk__msm_acc *sums = j->sums + t * j->w.plan.windows;
+    for (unsigned x = 0; x < j->w.plan.windows; x++)
+        j->w.kernel->acc_zero(&sums[x]);
+    j->status[t] = cuzk__work_run(&j->w, (unsigned)t, sums);
+    burn_stack();
+}
+
+static cuzk_status run_plan(job *j, cuzk_pool *pool, cuzk__msm_acc *acc) {
+    const cuzk__msm_kernel *k = j->w.kernel;
+    const unsigned windows = j->w.plan.windows, threads = j->w.plan.threads;
+    void *sums;
+    CUZK_TRY(cuzk_alloc(&sums, (size_t)threads * windows, sizeof(cuzk__msm_acc)));
+    j->sums = sums;
+    cuzk_pool_run(pool, threads, run_thread, j);
     cuzk_status st = CUZK_OK;
-    k->acc_zero(&sum);
-    for (size_t i = 0; i < job.parts; i++) {
-        if (job.status[i] != CUZK_OK)
-            st = job.status[i];
-        else
-            k->acc_add(&sum, &job.sum[i]);
+    for (unsigned t = 0; t < threads; t++)
+        if (j->status[t] != CUZK_OK) st = j->status[t];
+    k->acc_zero(acc);
+    for (unsigned x = windows; x-- > 0 && st == CUZK_OK;) {
+        k->acc_dbl(acc, j->w.plan.c);
+        for (unsigned t = 0; t < threads; t++)
+            k->acc_add(acc, &j->sums[t * windows + x]);
     }
-    if (st == CUZK_OK) k->acc_to_affine(out, &sum);
+    cuzk_wipe(sums, (size_t)threads * windows * sizeof(cuzk__msm_acc));
+    cuzk_free(sums);
     return st;
 }
 
+static cuzk_status scan_and_run(job *j, const cuzk_msm_args *a, cuzk__msm_acc *acc) {
+    const cuzk_u256 *order = &cuzk_curve_get(a->curve)->fr->modulus;
+    const cuzk__msm_kernel *k = j->w.kernel;
+    cuzk__digits_init(&j->w.digits, order, 256, CUZK__MSM_WINDOW_MAX);
+    cuzk__scan_shape(&j->scan, a->n);
+    CUZK_TRY(cuzk__scan_run(&j->scan, &j->w.digits, a->bases, k->point_size, a->scalars, a->pool));
+    cuzk__bit_scan_run(&j->bit_scan, a->bits, a->n_bits);
+    cuzk__costs costs = costs_of(k);
+    cuzk__plan_make(&j->w.plan, &j->scan, &j->bit_scan, order, &costs, a->window,
+                    cuzk_pool_threads(a->pool));
+    cuzk__digits_init(&j->w.digits, order, cuzk__plan_bits(&j->scan), j->w.plan.c);
+    return run_plan(j, a->pool, acc);
+}
+
+/* The stored form of n bases: the bases themselves, or memory to free. */
+static cuzk_status to_stored(const cuzk__msm_kernel *k, const void *bases, size_t n, void **mem,
+                             const uint8_t **stored) {
+    *mem = NULL;
+    *stored = bases;
+    if (!k->convert || n == 0) return CUZK_OK;
+    CUZK_TRY(cuzk_big_alloc(mem, n * k->slot_size));
+    k->convert(*mem, bases, n);
+    *stored = *mem;
+    return CUZK_OK;
+}
+
+static cuzk_status many(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__msm_acc *acc) {
+    void *mem, *bits = NULL, *stored = NULL, *bit_stored = NULL;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(job)));
+    job *j = mem;
+    j->w = (cuzk__work){
+        .kernel = k, .scan = &j->scan, .n_bits = a->n_bits, .scalars = a->scalars, .bits = a->bits};
+    cuzk_status st = to_stored(k, a->bases, a->n, &stored, &j->w.bases);
+    if (st == CUZK_OK) st = to_stored(k, a->bit_bases, a->n_bits, &bit_stored, &j->w.bit_bases);
+    if (st == CUZK_OK) st = cuzk_alloc(&bits, a->n, 1);
+    j->scan.bits = bits;
+    if (st == CUZK_OK) st = scan_and_run(j, a, acc);
+    if (bits) cuzk_wipe(bits, a->n);
+    cuzk_free(bits);
+    cuzk_big_free(stored, a->n * k->slot_size);
+    cuzk_big_free(bit_stored, a->n_bits * k->slot_size);
+    cuzk_wipe(j, sizeof *j);
+    cuzk_free(j);
+    return st;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
 cuzk_status cuzk_msm(const cuzk_msm_args *args, cuzk_point *out) {
+    const cuzk__msm_kernel *k = find_kernel(args);
+    cuzk_msm_args part = *args;
+    cuzk__msm_acc sum, acc;
     memset(out, 0, sizeof *out);
-    if (args->n == 0) return CUZK_OK;
-    return few(find_kernel(args), args, out);
+    k->acc_zero(&sum);
+    for (size_t at = 0, bit = 0; at < args->n || bit < args->n_bits;) {
+        part.n = args->n - at < PART_MAX ? args->n - at : PART_MAX;
+        part.bases = (const uint8_t *)args->bases + at * k->point_size;
+        part.scalars = (const uint8_t *)args->scalars + at * 32;
+        part.n_bits = args->n_bits - bit < PART_MAX ? args->n_bits - bit : PART_MAX;
+        part.bit_bases = (const uint8_t *)args->bit_bases + bit * k->point_size;
+        part.bits = args->bits ? args->bits + bit / 64 : NULL;
+        bool small = part.n_bits == 0 && part.n < FEW && !args->window;
+        CUZK_TRY(small ? few(k, &part, &acc) : many(k, &part, &acc));
+        k->acc_add(&sum, &acc);
+        at += part.n;
+        bit += part.n_bits;
+    }
+    k->acc_to_affine(out, &sum);
+    return CUZK_OK;
 }
 
 size_t cuzk_msm_scratch(const cuzk_msm_args *args) {
-    size_t parts = cuzk_pool_threads(args->pool);
-    return parts * (sizeof(cuzk__msm_acc) << (args->window ? args->window - 1 : 15));
+    const cuzk__msm_kernel *k = find_kernel(args);
+    unsigned threads = cuzk_pool_threads(args->pool);
+    size_t n = args->n < PART_MAX ? args->n : PART_MAX;
+    size_t n_bits = args->n_bits < PART_MAX ? args->n_bits : PART_MAX;
+    cuzk__costs costs = costs_of(k);
+    cuzk__plan worst = cuzk__plan_bounds(n, &costs, args->window, threads);
+    size_t bytes = sizeof(job) + n;
+    bytes += worst.threads * (cuzk__work_bytes(k, &worst) + worst.windows * sizeof(cuzk__msm_acc));
+    if (k->convert) bytes += (n + n_bits) * k->slot_size;
+    return bytes;
 }

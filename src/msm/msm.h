@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Set everything that is not used to zero. */
 typedef struct cuzk_msm_args {
     cuzk_curve_id curve;
     cuzk_group group;
@@ -22,16 +23,24 @@ typedef struct cuzk_msm_args {
     const void *bases;
     /* n plain little-endian scalars of 32 bytes, each below r, any alignment. */
     const void *scalars;
+    /* Bases whose scalar is known to be 0 or 1, beside those above and added to the same sum: bit i
+     * of `bits` (least significant first) chooses base i of `bit_bases`, n_bits of them. Infinities
+     * and any alignment are allowed for bit_bases. */
+    size_t n_bits;
+    const void *bit_bases;
+    const uint64_t *bits;
     cuzk_cpu_impl impl;
     unsigned window; /* bits of a window; 0 lets the cost model choose */
     cuzk_pool *pool; /* may be NULL: one thread */
 } cuzk_msm_args;
 
-/* *out: the sum, affine (infinity: zeros). Fails only for lack of memory. Scratch that held
- * scalar digits is wiped. Thread-safe: nothing is shared but the pool. */
+/* *out: the sum, affine (infinity: zeros). NO_MEMORY, or BAD_INPUT when a scalar is not below r;
+ * *out is then undefined. Scratch that held digits of scalars is wiped. Thread-safe: nothing is
+ * shared but the pool. The same sum comes out whatever impl, window and pool are. */
 cuzk_status cuzk_msm(const cuzk_msm_args *args, cuzk_point *out) CUZK_MUST_CHECK;
 
-/* Bytes of scratch memory cuzk_msm takes at its peak for these args (an upper bound). */
+/* Bytes of memory cuzk_msm takes at its peak for these args, whatever the scalars are: an upper
+ * bound. Reads curve, group, n, n_bits, impl, window and pool only. */
 size_t cuzk_msm_scratch(const cuzk_msm_args *args);
 
 #endif

@@ -1,0 +1,58 @@
+#include "msm/scan.h"
+
+#include <stdatomic.h>
+
+void cuzk__scan_shape(cuzk__scan *s, size_t n) {
+    s->n = n;
+    s->step = n / CUZK__SCAN_BLOCKS + 1;
+    s->blocks = n / s->step + (n % s->step != 0);
+}
+
+typedef struct {
+    cuzk__scan *s;
+    const cuzk__digits *d;
+    const uint8_t *bases, *scalars;
+    size_t point_size;
+    atomic_bool bad;
+} job;
+
+static unsigned bit_length(const uint64_t k[4]) {
+    for (int i = 3; i >= 0; i--)
+        if (k[i]) return 64 * (unsigned)i + 64 - (unsigned)__builtin_clzll(k[i]);
+    return 0;
+}
+
+static void scan_block(void *ctx, size_t j) {
+    job *a = ctx;
+    cuzk__scan *s = a->s;
+    cuzk__scan_block *b = &s->block[j];
+    size_t begin = j * s->step, end = begin + s->step < s->n ? begin + s->step : s->n;
+    memset(b, 0, sizeof *b);
+    bool bad = false;
+    for (size_t i = begin; i < end; i++) {
+        uint64_t k[4], t, borrow = 0;
+        memcpy(k, a->scalars + 32 * i, sizeof k);
+        for (int l = 0; l < 4; l++)
+            borrow = cuzk_subb(&t, k[l], a->d->order[l], borrow);
+        bad |= borrow == 0;
+        cuzk__scalar_abs(k, a->d, a->scalars + 32 * i);
+        unsigned bits = bit_length(k);
+        if (bits && cuzk__all_zero(a->bases + i * a->point_size, a->point_size)) bits = 0;
+        s->bits[i] = (uint8_t)bits;
+        b->count[bits]++;
+    }
+    if (bad) atomic_store_explicit(&a->bad, true, memory_order_relaxed);
+}
+
+cuzk_status cuzk__scan_run(cuzk__scan *s, const cuzk__digits *d, const uint8_t *bases,
+                           size_t point_size, const uint8_t *scalars, cuzk_pool *pool) {
+    job a = {.s = s, .d = d, .bases = bases, .scalars = scalars, .point_size = point_size};
+    atomic_init(&a.bad, false);
+    cuzk_pool_run(pool, s->blocks, scan_block, &a);
+    if (atomic_load(&a.bad)) return CUZK_STATUS_BAD_INPUT;
+    memset(&s->all, 0, sizeof s->all);
+    for (size_t j = 0; j < s->blocks; j++)
+        for (unsigned i = 0; i < CUZK__SCAN_BITS; i++)
+            s->all.count[i] += s->block[j].count[i];
+    return CUZK_OK;
+}

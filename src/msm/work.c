@@ -1,0 +1,240 @@
+#include "msm/work.h"
+
+#include "base/mem.h"
+
+enum {
+    CHUNK = 256, /* points whose recoded scalars stay in the first cache */
+    ROWS_MAX = CUZK__BATCH_MAX / 2,
+    LANES_LEFT = 32, /* sums of weight 1 that are added one by one */
+};
+
+typedef struct {
+    const cuzk__work *w;
+    cuzk__msm_acc *sums;
+    cuzk__sched s;
+    cuzk__recoded *recoded; /* CHUNK */
+    uint32_t *index;        /* CHUNK sources */
+} thread;
+
+static uint32_t most_buckets(const cuzk__plan *p) {
+    uint32_t b = p->group * p->window_buckets;
+    return b > p->lane_buckets ? b : p->lane_buckets;
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Hands out parts of one block; with base NULL it only counts. */
+typedef struct {
+    uint8_t *base;
+    size_t used;
+} carver;
+
+static void *carve(carver *c, size_t n, size_t size) {
+    void *p = c->base ? c->base + c->used : NULL;
+    c->used += (n * size + 63) / 64 * 64;
+    return p;
+}
+
+/* The slots come first: they hold points, everything behind them tells digits. */
+static void lay_out(thread *t, carver *c, const cuzk__msm_kernel *k, uint32_t buckets) {
+    size_t slots = (size_t)buckets + CUZK__TEMPS + k->pads;
+    t->s.pts.slots = carve(c, slots, k->slot_size);
+    t->s.pts.stamp = carve(c, slots, sizeof(uint32_t));
+    t->s.pts.scratch = carve(c, 1, k->scratch_size);
+    t->s.fill = carve(c, 1, sizeof(cuzk__batch));
+    t->s.ready = carve(c, 1, sizeof(cuzk__batch));
+    t->s.queue_dst = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
+    t->s.queue_src = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
+    t->s.sort_dst = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
+    t->s.sort_src = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
+    t->recoded = carve(c, CHUNK, sizeof *t->recoded);
+    t->index = carve(c, CHUNK, sizeof *t->index);
+}
+
+size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p) {
+    thread t;
+    carver c = {0};
+    lay_out(&t, &c, k, most_buckets(p));
+    return c.used;
+}
+
+/* ---- points of weight 1 ------------------------------------------------------------------ */
+
+static void start(thread *t, uint32_t buckets, uint32_t limit, const uint8_t *bases) {
+    t->s.pts.bases = bases;
+    t->s.pts.pad = buckets + CUZK__TEMPS;
+    t->w->kernel->init_pads(&t->s.pts);
+    cuzk__sched_start(&t->s, buckets, limit);
+}
+
+static void finish_lanes(thread *t) {
+    cuzk__sched_finish(&t->s);
+    uint32_t left = cuzk__sched_halve(&t->s, t->w->plan.lane_buckets, LANES_LEFT);
+    t->w->kernel->slots_sum(&t->sums[0], &t->s.pts, 0, left);
+}
+
+/* Scalars 1 and -1, round robin over buckets that all have weight 1. */
+static void run_ones(thread *t, size_t begin, size_t end) {
+    const cuzk__work *w = t->w;
+    uint32_t lanes = w->plan.lane_buckets, lane = 0;
+    start(t, lanes, lanes, w->bases + begin * w->kernel->slot_size);
+    const uint8_t *at = w->scan->bits + begin, *stop = w->scan->bits + end;
+    while ((at = memchr(at, 1, (size_t)(stop - at)))) {
+        size_t i = (size_t)(at - w->scan->bits);
+        uint64_t low;
+        memcpy(&low, w->scalars + 32 * i, sizeof low);
+        cuzk__sched_put(&t->s, lane, (uint32_t)(i - begin) << 1 | (low != 1));
+        lane = (lane + 1) & (lanes - 1);
+        at++;
+    }
+    finish_lanes(t);
+}
+
+static void run_bits(thread *t, size_t begin, size_t end) {
+    const cuzk__work *w = t->w;
+    const size_t size = w->kernel->slot_size;
+    uint32_t lanes = w->plan.lane_buckets, lane = 0;
+    start(t, lanes, lanes, w->bit_bases + begin * size);
+    for (size_t i = begin / 64 * 64; i < end; i += 64) {
+        uint64_t word = w->bits[i / 64];
+        if (end - i < 64) word &= ((uint64_t)1 << (end - i)) - 1;
+        for (; word; word &= word - 1) {
+            size_t at = i + (size_t)__builtin_ctzll(word);
+            if (cuzk__all_zero(w->bit_bases + at * size, size)) continue;
+            cuzk__sched_put(&t->s, lane, (uint32_t)(at - begin) << 1);
+            lane = (lane + 1) & (lanes - 1);
+        }
+    }
+    finish_lanes(t);
+}
+
+/* ---- windows ----------------------------------------------------------------------------- */
+
+/* The last window has few digits when the bits end inside it: then its buckets are copies of a
+ * smaller set, used in turn, so that a batch does not meet the same one all the time. */
+typedef struct {
+    unsigned first, last;
+    uint32_t set;     /* buckets of a window: first bucket of window x is (x - first) * set */
+    uint32_t top_set; /* buckets of a copy in the plan's last window */
+    unsigned log_len; /* of rows */
+} layout;
+
+static layout lay_out_windows(const cuzk__work *w, unsigned first, unsigned last) {
+    layout l = {.first = first, .last = last, .set = w->plan.window_buckets};
+    uint32_t buckets = l.set * (last - first);
+    unsigned log_buckets = 31 - (unsigned)__builtin_clz(buckets);
+    /* Longer rows leave fewer sums to add one by one, shorter ones fill batches better; about the
+     * square root of buckets / 16 is best. */
+    while (l.log_len + 1 < w->plan.c &&
+           (buckets >> l.log_len > ROWS_MAX || 2 * l.log_len + 4 < log_buckets))
+        l.log_len++;
+    l.top_set = (uint32_t)1 << l.log_len;
+    while (l.top_set < w->digits.top)
+        l.top_set *= 2;
+    return l;
+}
+
+/* Recodes the points of [begin, end) that have a digit in these windows. */
+static uint32_t recode_chunk(thread *t, const layout *l, size_t origin, size_t begin, size_t end) {
+    const cuzk__work *w = t->w;
+    uint32_t n = 0;
+    for (size_t i = begin; i < end; i++) {
+        t->index[n] = (uint32_t)(i - origin) << 1;
+        n += cuzk__plan_visits(w->scan->bits[i], w->plan.c, l->first);
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        size_t i = origin + (t->index[j] >> 1);
+        t->index[j] |= cuzk__recode(&t->recoded[j], &w->digits, w->scalars + 32 * i);
+    }
+    return n;
+}
+
+static void put_window(thread *t, const layout *l, unsigned x, uint32_t n) {
+    const cuzk__digits *d = &t->w->digits;
+    uint32_t first = (x - l->first) * l->set, spread = 0;
+    if (x + 1 == d->windows) spread = l->set / l->top_set - 1;
+    for (uint32_t j = 0; j < n; j++) {
+        int32_t digit = cuzk__digit(d, &t->recoded[j], x);
+        if (digit == 0) continue;
+        uint32_t neg = digit < 0, src = t->index[j];
+        uint32_t bucket = first + (uint32_t)(neg ? -digit : digit) - 1;
+        if (spread) bucket += (src >> 1 & spread) * l->top_set;
+        cuzk__sched_put(&t->s, bucket, src ^ neg);
+    }
+}
+
+static void sum_window(thread *t, const layout *l, unsigned x, uint32_t rows) {
+    const cuzk__msm_kernel *k = t->w->kernel;
+    uint32_t mine = l->set >> l->log_len, first = t->s.buckets + (x - l->first) * mine;
+    uint32_t set = x + 1 == t->w->plan.windows ? l->top_set : l->set;
+    cuzk__msm_acc acc;
+    k->acc_zero(&acc);
+    k->slots_weighted(&acc, &t->s.pts, first, set >> l->log_len, l->set / set);
+    k->acc_dbl(&acc, l->log_len);
+    k->slots_sum(&acc, &t->s.pts, first + rows, mine);
+    k->acc_add(&t->sums[x], &acc);
+}
+
+static void run_windows(thread *t, unsigned first, unsigned last, size_t begin, size_t end) {
+    const layout l = lay_out_windows(t->w, first, last);
+    uint32_t buckets = l.set * (last - first), limit = buckets / 4 / 64 * 64;
+    if (limit > CUZK__BATCH_MAX) limit = CUZK__BATCH_MAX;
+    if (limit < 64) limit = 64;
+    start(t, buckets, limit, t->w->bases + begin * t->w->kernel->slot_size);
+    for (size_t i = begin; i < end; i += CHUNK) {
+        uint32_t n = recode_chunk(t, &l, begin, i, end - i < CHUNK ? end : i + CHUNK);
+        for (unsigned x = first; n && x < last; x++)
+            put_window(t, &l, x, n);
+    }
+    cuzk__sched_finish(&t->s);
+    uint32_t rows = buckets >> l.log_len;
+    cuzk__sched_reduce_rows(&t->s, rows, l.log_len);
+    for (unsigned x = first; x < last; x++)
+        sum_window(t, &l, x, rows);
+}
+
+/* ---- a stretch --------------------------------------------------------------------------- */
+
+static size_t seg_points(const cuzk__work *w, unsigned seg) {
+    return seg == CUZK__SEG_BITS ? w->n_bits : w->scan->n;
+}
+
+static void run_stretch(thread *t, unsigned number) {
+    const cuzk__plan *p = &t->w->plan;
+    unsigned seg = p->cut[number].seg, last = p->cut[number + 1].seg;
+    size_t begin = p->cut[number].pos, last_pos = p->cut[number + 1].pos;
+    while (seg < last || (seg == last && begin < last_pos)) {
+        size_t end = seg == last ? last_pos : seg_points(t->w, seg);
+        unsigned n = 1;
+        if (begin < end) {
+            if (seg == CUZK__SEG_ONES) {
+                run_ones(t, begin, end);
+            } else if (seg == CUZK__SEG_BITS) {
+                run_bits(t, begin, end);
+            } else {
+                /* whole windows go together */
+                while (n < p->group && begin == 0 && seg < last && seg + n < last)
+                    n++;
+                unsigned x = seg - CUZK__SEG_WINDOWS;
+                run_windows(t, x, x + n, begin, end);
+            }
+        }
+        seg += n;
+        begin = 0;
+    }
+}
+
+cuzk_status cuzk__work_run(const cuzk__work *w, unsigned number, cuzk__msm_acc *sums) {
+    size_t bytes = cuzk__work_bytes(w->kernel, &w->plan);
+    carver c = {0};
+    void *block;
+    CUZK_TRY(cuzk_big_alloc(&block, bytes));
+    thread t = {.w = w, .sums = sums};
+    c.base = block;
+    lay_out(&t, &c, w->kernel, most_buckets(&w->plan));
+    t.s.adder = &w->kernel->adder;
+    run_stretch(&t, number);
+    cuzk_wipe(t.s.pts.stamp, (size_t)((uint8_t *)block + bytes - (uint8_t *)t.s.pts.stamp));
+    cuzk_big_free(block, bytes);
+    return CUZK_OK;
+}

@@ -1,0 +1,29 @@
+/* One thread's share of a sum. */
+#ifndef CUZK_MSM_WORK_H
+#define CUZK_MSM_WORK_H
+
+#include "base/status.h"
+#include "msm/kernel.h"
+#include "msm/plan.h"
+
+/* What all threads read. */
+typedef struct cuzk__work {
+    const cuzk__msm_kernel *kernel;
+    cuzk__digits digits;
+    cuzk__plan plan;
+    const cuzk__scan *scan;
+    size_t n_bits;
+    const uint8_t *bases;     /* stored form */
+    const uint8_t *scalars;   /* 32 bytes each */
+    const uint8_t *bit_bases; /* stored form; those chosen by bits */
+    const uint64_t *bits;
+} cuzk__work;
+
+/* Bytes of memory a thread takes. */
+size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p);
+
+/* Does stretch t of the plan: window x goes to sums[x], points of weight 1 to sums[0]. sums has
+ * plan.windows entries, infinity before. NO_MEMORY leaves sums unfinished. */
+cuzk_status cuzk__work_run(const cuzk__work *w, unsigned t, cuzk__msm_acc *sums) CUZK_MUST_CHECK;
+
+#endif
