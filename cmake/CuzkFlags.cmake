@@ -35,3 +35,7 @@ if(CUZK_SANITIZE)
   add_compile_options(-fsanitize=${CUZK_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CUZK_SANITIZE})
 endif()
+# Coverage counters in the library, for libFuzzer's guidance.
+if(CUZK_FUZZ)
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>)
+endif()

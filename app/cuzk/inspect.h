@@ -1,7 +1,7 @@
 /* The parts of `cuzk inspect`: each explains one kind of file, as far as it can be read, and
  * returns what the reader says about it. */
-#ifndef CUZK_APP_INSPECT_H
-#define CUZK_APP_INSPECT_H
+#ifndef CUZK_INSPECT_H
+#define CUZK_INSPECT_H
 
 #include "report.h"
 

@@ -1,6 +1,6 @@
 /* A report that comes out as lines for people or as one JSON object, from the same calls. */
-#ifndef CUZK_APP_REPORT_H
-#define CUZK_APP_REPORT_H
+#ifndef CUZK_REPORT_H
+#define CUZK_REPORT_H
 
 #include "base/buf.h"
 #include "base/status.h"
