@@ -137,10 +137,74 @@ static void first_bad_point_is_found(void **state) {
     cuzk_pool_free(pools[1]);
 }
 
+/* Points outside the subgroup whose errors cancel in the sum of all. */
+static void errors_that_cancel_are_found(void **state) {
+    (void)state;
+    for (int i = 1; i < 4; i++) {
+        const cuzk_curve *c = cuzk_curve_get(both_curves[i / 2]);
+        const cuzk_group g = both_groups[i % 2];
+        const cuzk_group_ops *ops = cuzk_curve_group(c, g);
+        const size_t n = 300, size = ops->point_size;
+        uint8_t *pts = take(size * n);
+        cuzk_point r, t, minus;
+        mpz_t order;
+        mpz_init(order);
+        fr_modulus(order, c);
+        for (int round = 0; round < 10; round++) {
+            for (size_t j = 0; j < n; j++)
+                memcpy(pts + size * j, ops->generator, size);
+            random_curve_point(c, g, &r);
+            mul_any(ops, &t, &r, order);
+            if (c->id == CUZK_BLS12_381 && g == CUZK_G1 && round % 2) {
+                /* order 3: (0, 2) */
+                memset(&t, 0, sizeof t);
+                t.b[48] = 2;
+                c->fp_to_mont(t.b + 48, t.b + 48);
+            }
+            ops->neg(&minus, &t);
+            const size_t at = (size_t)test_rng() % (n / 2), pairs = 1 + (size_t)test_rng() % 20;
+            for (size_t j = 0; j < 2 * pairs; j++) {
+                uint8_t *a = pts + size * (at + j * (n / 2 / 40));
+                ops->add(a, a, j % 2 ? &minus : &t);
+            }
+            assert_int_equal(cuzk_points_first_bad(c, g, pts, n, true, NULL), at);
+            assert_int_equal(cuzk_points_first_bad(c, g, pts, n, false, NULL), n);
+        }
+        mpz_clear(order);
+        cuzk_free(pts);
+    }
+}
+
+/* More points than are added up together, and a bad one among the last. */
+static void many_points(void **state) {
+    (void)state;
+    const cuzk_curve *c = cuzk_curve_get(CUZK_BLS12_381);
+    const size_t n = 70000, size = c->g1.point_size;
+    uint8_t *pts = take(size * n);
+    uint8_t *scalars = take(32 * 500);
+    cuzk_pool *pool;
+    assert_int_equal(cuzk_pool_new(&pool, 2), CUZK_OK);
+    test_rng_bytes(scalars, 32 * 500);
+    for (size_t i = 0; i < 500; i++)
+        scalars[32 * i + 31] = 0;
+    assert_int_equal(cuzk_fixed_base_mul(c, CUZK_G1, pts, c->g1.generator, scalars, 500, pool),
+                     CUZK_OK);
+    for (size_t i = 500; i < n; i++)
+        memcpy(pts + size * i, pts + size * (i - 500), size);
+    assert_int_equal(cuzk_points_first_bad(c, CUZK_G1, pts, n, true, pool), n);
+    random_curve_point(c, CUZK_G1, pts + size * 67890);
+    assert_int_equal(cuzk_points_first_bad(c, CUZK_G1, pts, n, true, pool), 67890);
+    cuzk_pool_free(pool);
+    cuzk_free(pts);
+    cuzk_free(scalars);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixed_base_is_mul),
         cmocka_unit_test(first_bad_point_is_found),
+        cmocka_unit_test(errors_that_cancel_are_found),
+        cmocka_unit_test(many_points),
     };
     test_rng_start();
     return cmocka_run_group_tests(tests, NULL, NULL);
