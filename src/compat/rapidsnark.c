@@ -16,7 +16,7 @@ enum {
     PROOF_SIZE = 1200,
     /* The names, brackets and quotes of a proof alone. */
     PROOF_FRAME_MIN = 100,
-    PROOF_FRAME_MAX = 160,
+    PROOF_FRAME_MAX = 128,
 };
 
 /* Where a function's message goes. */
