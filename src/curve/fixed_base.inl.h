@@ -39,10 +39,20 @@ static void FB_(fill)(void *arg, size_t w) {
     cuzk_free(mem);
 }
 
-/* out[begin..end): window by window, so that one window's table stays in cache. */
+/* out[at[k]] = s->a[k] + s->b[k] for k < n. */
+static void FB_(flush)(const FB_(job_t) * job, const size_t *at, size_t n, BA_(scratch_t) * s) {
+    const size_t size = sizeof(EC_(affine_t));
+    BA_(add)(s->a, s->b, n, s);
+    for (size_t k = 0; k < n; k++)
+        memcpy(job->out + at[k] * size, &s->a[k], size);
+}
+
+/* out[begin..end): window by window, so that one window's table stays in cache. Digits that are
+ * zero and the first addition to a product cost nothing. */
 static void FB_(range)(void *arg, size_t begin, size_t end) {
     FB_(job_t) *job = arg;
     const size_t size = sizeof(EC_(affine_t));
+    size_t at[CUZK__BATCH];
     void *mem;
     if (cuzk_alloc(&mem, 1, sizeof(BA_(scratch_t))) != CUZK_OK) {
         atomic_store(&job->failed, true);
@@ -52,21 +62,26 @@ static void FB_(range)(void *arg, size_t begin, size_t end) {
     memset(job->out + begin * size, 0, (end - begin) * size);
     for (unsigned w = 0; w < job->win.count; w++) {
         const EC_(affine_t) *t = job->table + w * job->win.half;
-        for (size_t i = begin; i < end; i += CUZK__BATCH) {
-            const size_t n = end - i < CUZK__BATCH ? end - i : CUZK__BATCH;
-            for (size_t k = 0; k < n; k++) {
-                const int d = window_digit(&job->win, job->scalars + 32 * (i + k), w);
-                if (d > 0)
-                    s->b[k] = t[d - 1];
-                else if (d < 0)
-                    EC_(affine_neg)(&s->b[k], &t[-d - 1]);
-                else
-                    memset(&s->b[k], 0, size);
+        size_t n = 0;
+        for (size_t i = begin; i < end; i++) {
+            const int d = window_digit(&job->win, job->scalars + 32 * i, w);
+            if (d == 0) continue;
+            if (d > 0)
+                s->b[n] = t[d - 1];
+            else
+                EC_(affine_neg)(&s->b[n], &t[-d - 1]);
+            memcpy(&s->a[n], job->out + i * size, size);
+            if (EC_(affine_is_infinity)(&s->a[n])) {
+                memcpy(job->out + i * size, &s->b[n], size);
+                continue;
             }
-            memcpy(s->a, job->out + i * size, n * size);
-            BA_(add)(s->a, s->b, n, s);
-            memcpy(job->out + i * size, s->a, n * size);
+            at[n++] = i;
+            if (n == CUZK__BATCH) {
+                FB_(flush)(job, at, n, s);
+                n = 0;
+            }
         }
+        FB_(flush)(job, at, n, s);
     }
     cuzk_free(mem);
 }
