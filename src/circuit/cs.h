@@ -49,7 +49,7 @@ typedef struct cuzk_cs cuzk_cs;
 
 /* A block that may repeat. body gets the same arguments and must use no other wires than these
  * and its own, and depend on nothing but params, the constants and negations among `in`, and
- * cs->shared. */
+ * cs->shared. params is a multiple of 4 bytes, without padding. */
 typedef struct cuzk_gadget {
     const char *name;
     void (*body)(cuzk_cs *cs, const void *params, const uint32_t *in, uint32_t *out);

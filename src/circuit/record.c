@@ -186,14 +186,21 @@ static void rec_pop(cuzk_cs *cs) {
     if (r->path != CUZK_R1CS_NONE) r->path = CUZK__AT(cuzk_r1cs_path, r->paths, r->path).parent;
 }
 
+struct call {
+    const cuzk_gadget *g;
+    const void *params;
+    size_t params_len; /* a multiple of 4 */
+    const uint32_t *in;
+    uint32_t n_in;
+};
+
 /* The key of a call: gadget, parameters, and the pattern of the arguments against the sorted
  * ports. */
-static void call_key(cuzk_recorder *r, const cuzk_gadget *g, const void *params, size_t params_len,
-                     const uint32_t *in, uint32_t n_in, uint8_t key[32]) {
+static void call_key(cuzk_recorder *r, const struct call *c, uint8_t key[32]) {
     r->key.n = 0;
     cuzk__rec_key_put(r, "call", 4);
-    cuzk__rec_key_put(r, g->name, strlen(g->name) + 1);
-    cuzk__rec_key_put(r, params, params_len);
+    cuzk__rec_key_put(r, c->g->name, strlen(c->g->name) + 1);
+    cuzk__rec_key_put(r, c->params, c->params_len);
     for (size_t i = 0; i < r->run_lens.n; i++) {
         const cuzk_r1cs_arg *arg = &CUZK__AT(cuzk_r1cs_arg, r->run_args, i);
         const uint32_t run[2] = {CUZK__AT(cuzk_r1cs_port, r->run_lens, i).len,
@@ -201,24 +208,45 @@ static void call_key(cuzk_recorder *r, const cuzk_gadget *g, const void *params,
                                      (uint32_t)((arg->wire & CUZK_WIRE_AUX) != 0) << 1};
         cuzk__rec_key_put(r, run, sizeof run);
     }
-    for (uint32_t i = 0; i < n_in; i++) {
+    for (uint32_t i = 0; i < c->n_in; i++) {
         uint32_t col;
-        if (!cuzk__rec_col(r, cuzk_bit_wire(in[i]), &col))
+        if (!cuzk__rec_col(r, cuzk_bit_wire(c->in[i]), &col))
             cuzk_cs_fail(&r->cs, CUZK_STATUS_BUG, "an argument is no wire of the circuit");
-        col |= in[i] & CUZK_NOT;
+        col |= c->in[i] & CUZK_NOT;
         cuzk__rec_key_put(r, &col, sizeof col);
     }
     cuzk__rec_hash(r, key);
 }
 
+/* Notes parameters and arguments of the call that made a shape. */
+static void keep_call(cuzk_recorder *r, uint32_t shape, const struct call *c) {
+    cuzk_r1cs_shape *s = &CUZK__AT(cuzk_r1cs_shape, r->shapes, shape);
+    s->call0 = (uint32_t)r->calls.n;
+    s->n_params = (uint32_t)(c->params_len / 4);
+    s->n_args = c->n_in;
+    uint32_t *out = cuzk_vec_grow(&r->calls, (size_t)s->n_params + s->n_args);
+    if (s->n_params + s->n_args && !out) {
+        cuzk__rec_oom(r);
+        return;
+    }
+    if (s->n_params) memcpy(out, c->params, 4 * (size_t)s->n_params);
+    for (uint32_t i = 0; i < c->n_in; i++) {
+        uint32_t *col = &out[s->n_params + i];
+        cuzk__rec_col(r, cuzk_bit_wire(c->in[i]), col);
+        if (cuzk_bit_is_not(c->in[i])) *col |= CUZK_CALL_NOT;
+    }
+}
+
 /* Runs a gadget that was not seen before and keeps its shape and results. */
-static void record_call(cuzk_recorder *r, const cuzk_gadget *g, const void *params,
-                        const uint32_t *in, uint32_t *out, uint32_t n_out, const uint8_t key[32]) {
+static void record_call(cuzk_recorder *r, const struct call *c, uint32_t *out, uint32_t n_out,
+                        const uint8_t key[32]) {
+    const cuzk_gadget *g = c->g;
     r->in_call = true;
-    g->body(&r->cs, params, in, out);
+    g->body(&r->cs, c->params, c->in, out);
     r->in_call = false;
     if (r->cs.status != CUZK_OK) return;
     const uint32_t shape = cuzk__rec_make_shape(r, cuzk__rec_name(r, g->name));
+    if (r->cs.status == CUZK_OK) keep_call(r, shape, c);
     cuzk__known *known = cuzk__rec_find(r, key);
     uint32_t *cols = cuzk_vec_grow(&r->outs, n_out);
     if (r->cs.status != CUZK_OK || !known) return;
@@ -252,6 +280,7 @@ static cuzk_wire wire_of_col(const cuzk_recorder *r, const cuzk_r1cs_shape *s, u
 static void rec_call(cuzk_cs *cs, const cuzk_gadget *g, const void *params, size_t params_len,
                      const uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out) {
     cuzk_recorder *r = rec_of(cs);
+    const struct call c = {g, params, params_len, in, n_in};
     uint8_t key[32];
     if (r->in_call) {
         rec_push(cs, g->name, CUZK_R1CS_NONE);
@@ -265,7 +294,7 @@ static void rec_call(cuzk_cs *cs, const cuzk_gadget *g, const void *params, size
     for (uint32_t i = 0; i < n_in; i++)
         note_port(r, cuzk_bit_wire(in[i]));
     cuzk__rec_sort_ports(r);
-    if (cs->status == CUZK_OK) call_key(r, g, params, params_len, in, n_in, key);
+    if (cs->status == CUZK_OK) call_key(r, &c, key);
     const cuzk__known *known = cs->status == CUZK_OK ? cuzk__rec_find(r, key) : NULL;
     if (known && known->used) {
         const cuzk_r1cs_shape *s = &CUZK__AT(cuzk_r1cs_shape, r->shapes, known->shape);
@@ -275,7 +304,7 @@ static void rec_call(cuzk_cs *cs, const cuzk_gadget *g, const void *params, size
         }
         add_instance(r, known->shape);
     } else if (known) {
-        record_call(r, g, params, in, out, n_out, key);
+        record_call(r, &c, out, n_out, key);
     }
     begin_block(r);
 }
@@ -304,6 +333,7 @@ cuzk_status cuzk_recorder_new(cuzk_recorder **out, const void *shared) {
     cuzk_vec_init(&r->ports, sizeof(cuzk_r1cs_port));
     cuzk_vec_init(&r->slots, sizeof(uint32_t));
     cuzk_vec_init(&r->frees, sizeof(uint32_t));
+    cuzk_vec_init(&r->calls, sizeof(uint32_t));
     cuzk_vec_init(&r->insts, sizeof(cuzk_r1cs_inst));
     cuzk_vec_init(&r->args, sizeof(cuzk_r1cs_arg));
     cuzk_vec_init(&r->names, 1);
@@ -371,6 +401,7 @@ cuzk_status cuzk_recorder_finish(cuzk_recorder *r, cuzk_r1cs **out, cuzk_err *er
     c->ports = take(&r->ports, &c->n_ports);
     c->slots = take(&r->slots, &c->n_slots);
     c->frees = take(&r->frees, &c->n_frees);
+    c->calls = take(&r->calls, &c->n_calls);
     c->insts = take(&r->insts, &c->n_insts);
     c->args = take(&r->args, &c->n_args);
     c->names = take(&r->names, &c->n_names_bytes);
@@ -381,13 +412,13 @@ cuzk_status cuzk_recorder_finish(cuzk_recorder *r, cuzk_r1cs **out, cuzk_err *er
 
 void cuzk_recorder_free(cuzk_recorder *r) {
     if (!r) return;
-    cuzk_vec *all[] = {&r->terms,      &r->rows,        &r->ops,      &r->scopes,
-                       &r->paths,      &r->shapes,      &r->ports,    &r->slots,
-                       &r->frees,      &r->insts,       &r->args,     &r->names,
-                       &r->name_offs,  &r->seg_terms,   &r->seg_rows, &r->seg_ops,
-                       &r->seg_scopes, &r->open_scopes, &r->own_aux,  &r->own_inputs,
-                       &r->port_wires, &r->port_runs,   &r->run_args, &r->run_lens,
-                       &r->outs,       &r->key};
+    cuzk_vec *all[] = {&r->terms,      &r->rows,       &r->ops,         &r->scopes,
+                       &r->paths,      &r->shapes,     &r->ports,       &r->slots,
+                       &r->frees,      &r->calls,      &r->insts,       &r->args,
+                       &r->names,      &r->name_offs,  &r->seg_terms,   &r->seg_rows,
+                       &r->seg_ops,    &r->seg_scopes, &r->open_scopes, &r->own_aux,
+                       &r->own_inputs, &r->port_wires, &r->port_runs,   &r->run_args,
+                       &r->run_lens,   &r->outs,       &r->key};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         cuzk_vec_free(all[i]);
     cuzk_free(r->known);

@@ -40,8 +40,8 @@ typedef struct cuzk__known {
 struct cuzk_recorder {
     cuzk_cs cs;
     /* the tables of cuzk_r1cs */
-    cuzk_vec terms, rows, ops, scopes, paths, shapes, ports, slots, frees, insts, args, names,
-        name_offs;
+    cuzk_vec terms, rows, ops, scopes, paths, shapes, ports, slots, frees, calls, insts, args,
+        names, name_offs;
     cuzk_r1cs view; /* totals, and the tables above while a look-up needs them */
     /* the open block */
     bool in_call;

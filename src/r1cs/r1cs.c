@@ -4,9 +4,9 @@
 
 void cuzk_r1cs_free(cuzk_r1cs *r) {
     if (!r) return;
-    void *all[] = {r->coefs,  r->coef_next, r->terms,  r->rows,  r->ops,
-                   r->scopes, r->paths,     r->shapes, r->ports, r->slots,
-                   r->frees,  r->insts,     r->args,   r->names, r->name_offs};
+    void *all[] = {r->coefs, r->coef_next, r->terms, r->rows,     r->ops,   r->scopes,
+                   r->paths, r->shapes,    r->ports, r->slots,    r->frees, r->calls,
+                   r->insts, r->args,      r->names, r->name_offs};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         cuzk_free(all[i]);
     cuzk_free(r);
@@ -20,6 +20,7 @@ uint64_t cuzk_r1cs_bytes(const cuzk_r1cs *r) {
     b += (uint64_t)r->n_scopes * sizeof *r->scopes + (uint64_t)r->n_paths * sizeof *r->paths;
     b += (uint64_t)r->n_shapes * sizeof *r->shapes + (uint64_t)r->n_ports * sizeof *r->ports;
     b += (uint64_t)r->n_slots * sizeof *r->slots + (uint64_t)r->n_frees * sizeof *r->frees;
+    b += (uint64_t)r->n_calls * sizeof *r->calls;
     b += (uint64_t)r->n_insts * sizeof *r->insts + (uint64_t)r->n_args * sizeof *r->args;
     return b + r->n_names_bytes + (uint64_t)r->n_names * sizeof *r->name_offs;
 }
@@ -44,12 +45,10 @@ void cuzk_r1cs_inst_wires(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, cuzk_w
         out[own_aux + i] = (CUZK_WIRE_AUX | inst->aux0) + i;
 }
 
-void cuzk_r1cs_inst_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out) {
+void cuzk_r1cs_inst_port_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out) {
     const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
-    const uint32_t own_in = cuzk_r1cs_first_input_col(s), own_aux = cuzk_r1cs_first_aux_col(s);
-    const uint32_t *own = r->slots + s->slot0;
+    const uint32_t own_in = cuzk_r1cs_first_input_col(s);
     uint32_t col = 1;
-    out[0] = 0;
     for (uint32_t p = 0; p < s->n_ports; p++) {
         const uint32_t len = r->ports[s->port0 + p].len;
         const uint32_t slot = r->args[inst->arg0 + p].slot;
@@ -57,6 +56,14 @@ void cuzk_r1cs_inst_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32
         for (uint32_t i = 0; i < len; i++)
             out[col++] = slot + i;
     }
+}
+
+void cuzk_r1cs_inst_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out) {
+    const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
+    const uint32_t own_in = cuzk_r1cs_first_input_col(s), own_aux = cuzk_r1cs_first_aux_col(s);
+    const uint32_t *own = r->slots + s->slot0;
+    out[0] = 0;
+    cuzk_r1cs_inst_port_slots(r, inst, out);
     for (uint32_t i = 0; i < s->n_inputs; i++)
         out[own_in + i] = own[i] + (own[i] & CUZK_SLOT_BIT ? inst->bit0 : inst->full0);
     own += s->n_inputs;

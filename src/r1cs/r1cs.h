@@ -85,6 +85,7 @@ typedef struct cuzk_r1cs_path {
     uint32_t index;
 } cuzk_r1cs_path;
 #define CUZK_R1CS_NONE 0xffffffffu
+#define CUZK_CALL_NOT 0x40000000u
 
 /* Columns of a shape: [ONE | input ports | own inputs | aux ports | own aux wires]. Offsets
  * (…0) are into the tables of cuzk_r1cs. rows has n_rows + 1 entries, the last closes C. */
@@ -99,7 +100,8 @@ typedef struct cuzk_r1cs_shape {
     uint32_t free0, n_free;  /* columns whose values are given from outside */
     uint32_t op0, n_ops;
     uint32_t scope0, n_scopes;
-    uint32_t max_terms; /* longest of A, B, C of a row, runs written out */
+    uint32_t call0, n_params, n_args; /* what the block was called with, see `calls` */
+    uint32_t max_terms;               /* longest of A, B, C of a row, runs written out */
     uint32_t nnz[3];
 } cuzk_r1cs_shape;
 
@@ -144,12 +146,15 @@ typedef struct cuzk_r1cs {
     cuzk_r1cs_port *ports;
     uint32_t *slots;
     uint32_t *frees;
+    /* Of shapes that are calls of a gadget: its parameters as words, then its arguments as columns,
+     * CUZK_CALL_NOT for a negated one. */
+    uint32_t *calls;
     cuzk_r1cs_inst *insts;
     cuzk_r1cs_arg *args;
     char *names;         /* NUL-terminated strings, one after another */
     uint32_t *name_offs; /* where string i begins in names */
     uint32_t n_coefs, n_terms, n_shape_rows, n_ops, n_scopes, n_paths, n_shapes, n_ports, n_slots,
-        n_frees, n_insts, n_args, n_names_bytes, n_names;
+        n_frees, n_calls, n_insts, n_args, n_names_bytes, n_names;
 } cuzk_r1cs;
 
 void cuzk_r1cs_free(cuzk_r1cs *r);
@@ -171,6 +176,10 @@ static inline uint32_t cuzk_r1cs_first_aux_col(const cuzk_r1cs_shape *s) {
  * The slot of ONE is undefined. */
 void cuzk_r1cs_inst_wires(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, cuzk_wire *out);
 void cuzk_r1cs_inst_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out);
+
+/* The slots of the ports alone, by column: out[c] for every port column c; entries of other
+ * columns are left alone. */
+void cuzk_r1cs_inst_port_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out);
 
 /* The most columns any shape has: size for the scratch of the two functions above. */
 uint32_t cuzk_r1cs_max_cols(const cuzk_r1cs *r);

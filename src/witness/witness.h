@@ -3,6 +3,7 @@
 #ifndef CUZK_WITNESS_WITNESS_H
 #define CUZK_WITNESS_WITNESS_H
 
+#include "base/thread.h"
 #include "r1cs/r1cs.h"
 
 typedef struct cuzk_witness {
@@ -16,11 +17,36 @@ cuzk_status cuzk_witness_new(cuzk_witness **out, const cuzk_r1cs *r) CUZK_MUST_C
 /* Wipes and frees. NULL is ignored. */
 void cuzk_witness_free(cuzk_witness *w);
 
+/* A faster way to fill the own wires of one kind of block (a gadget's) than walking its rows: a
+ * second description of the gadget, tested wire for wire against the first. Own bits are at bit
+ * inst->bit0 on, own full values at inst->full0 on, each in order of allocation; both are zero. */
+typedef struct cuzk_filler {
+    const char *gadget;
+    /* Makes what fill needs to know of a shape. *state may stay NULL; NULL prepare: nothing. */
+    cuzk_status (*prepare)(void **state, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
+                           const void *shared);
+    /* slots: by column, of the ports; of the own columns too when the shape has free wires, which
+     * are filled already. Thread-safe for different instances. */
+    void (*fill)(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
+                 const uint32_t *slots);
+    void (*release)(void *state);
+} cuzk_filler;
+
+/* How to make witnesses of one constraint system: which filler serves which shape, and which parts
+ * can be computed at the same time. Immutable. Everything given must outlive it. n_fillers may be
+ * 0: every wire through the rows. */
+typedef struct cuzk_witness_plan cuzk_witness_plan;
+cuzk_status cuzk_witness_plan_new(cuzk_witness_plan **out, const cuzk_r1cs *r,
+                                  const cuzk_filler *const *fillers, size_t n_fillers,
+                                  const void *shared) CUZK_MUST_CHECK;
+void cuzk_witness_plan_free(cuzk_witness_plan *p);
+
 /* Computes every wire from the free values (plain integers below the modulus, r1cs->n_free of
- * them, in order of allocation), through the rows themselves. Does not check what the values do
- * not define (cuzk_witness_check does). w must be fresh. BAD_INPUT when a free value is no field
- * element, or a wire that must be a bit gets another value; the message names the row's path. */
-cuzk_status cuzk_witness_solve(cuzk_witness *w, const cuzk_u256 *frees, size_t n_frees,
+ * them, in order of allocation). Does not check what the values do not define (cuzk_witness_check
+ * does). w must be fresh. pool may be NULL. BAD_INPUT when a free value is no field element, or a
+ * wire that must be a bit gets another value; the message names the row's path. */
+cuzk_status cuzk_witness_solve(cuzk_witness *w, const cuzk_witness_plan *plan,
+                               const cuzk_u256 *frees, size_t n_frees, cuzk_pool *pool,
                                cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Whether every row holds. FALSE when one does not; the message names the first such row, its path

@@ -11,15 +11,42 @@
 #include <cmocka.h>
 
 #include "circuit/circuits.h"
+#include "circuit/fillers.h"
 #include "hex.h"
 #include "vanilla.h"
 #include "witness/witness.h"
+
+static cuzk_poseidon_set set;
+
+/* The same free values through the rows alone, and through fillers on two threads. */
+static cuzk_witness *solve_both(const cuzk_r1cs *r, const cuzk_u256 *frees) {
+    cuzk_witness *w[2];
+    cuzk_witness_plan *plan[2];
+    cuzk_pool *pool;
+    cuzk_err err = {0};
+    assert_int_equal(cuzk_pool_new(&pool, 2), CUZK_OK);
+    assert_int_equal(cuzk_witness_plan_new(&plan[0], r, NULL, 0, NULL), CUZK_OK);
+    assert_int_equal(cuzk_circuit_plan(&plan[1], r, &set), CUZK_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(cuzk_witness_new(&w[k], r), CUZK_OK);
+        if (cuzk_witness_solve(w[k], plan[k], frees, r->n_free, k ? pool : NULL, &err) != CUZK_OK)
+            fail_msg("%s", err.msg);
+    }
+    for (uint32_t i = 0; i < r->n_full; i++)
+        if (memcmp(&w[0]->full[i], &w[1]->full[i], 32) != 0) fail_msg("full value %u differs", i);
+    for (uint32_t i = 0; i < r->n_bits / 64 + 2; i++)
+        if (w[0]->bits[i] != w[1]->bits[i]) fail_msg("bits differ in word %u", i);
+    for (int k = 0; k < 2; k++)
+        cuzk_witness_plan_free(plan[k]);
+    cuzk_witness_free(w[0]);
+    cuzk_pool_free(pool);
+    return w[1];
+}
 
 /* The witness of a shared sector; *r must be freed after it. */
 static cuzk_witness *solve(const char *circuit, const char *file, cuzk_r1cs **r) {
     size_t len;
     cuzk_err err = {0};
-    cuzk_witness *w;
     cuzk_u256 *frees = NULL;
     const cuzk_circuit *c = cuzk_circuit_find(circuit);
     assert_non_null(c);
@@ -29,8 +56,7 @@ static cuzk_witness *solve(const char *circuit, const char *file, cuzk_r1cs **r)
     if (c->kind == CUZK_CIRCUIT_POST) frees = vanilla_post(&c->u.post, bytes, len, (*r)->n_free);
     if (c->kind == CUZK_CIRCUIT_UPDATE)
         frees = vanilla_update(&c->u.update, bytes, len, (*r)->n_free);
-    assert_int_equal(cuzk_witness_new(&w, *r), CUZK_OK);
-    if (cuzk_witness_solve(w, frees, (*r)->n_free, &err) != CUZK_OK) fail_msg("%s", err.msg);
+    cuzk_witness *w = solve_both(*r, frees);
     free(frees);
     free(bytes);
     return w;
@@ -120,25 +146,42 @@ static void changed_sha_bit(void **state) {
 static void bad_free_values(void **state) {
     cuzk_r1cs *r;
     cuzk_witness *w;
+    cuzk_witness_plan *plan;
     cuzk_err err = {0};
     (void)state;
     assert_int_equal(cuzk_circuit_compact(&r, cuzk_circuit_find("wpost-2k"), &err), CUZK_OK);
     cuzk_u256 *frees = calloc(r->n_free, sizeof *frees);
     assert_non_null(frees);
+    assert_int_equal(cuzk_circuit_plan(&plan, r, &set), CUZK_OK);
     assert_int_equal(cuzk_witness_new(&w, r), CUZK_OK);
-    assert_int_equal(cuzk_witness_solve(w, frees, r->n_free - 1, &err), CUZK_STATUS_USAGE);
+    assert_int_equal(cuzk_witness_solve(w, plan, frees, r->n_free - 1, NULL, &err),
+                     CUZK_STATUS_USAGE);
     frees[1] = (cuzk_u256){{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
-    assert_int_equal(cuzk_witness_solve(w, frees, r->n_free, &err), CUZK_STATUS_BAD_INPUT);
+    assert_int_equal(cuzk_witness_solve(w, plan, frees, r->n_free, NULL, &err),
+                     CUZK_STATUS_BAD_INPUT);
     assert_non_null(strstr(err.msg, "free value 1 "));
     cuzk_witness_free(w);
     assert_int_equal(cuzk_witness_new(&w, r), CUZK_OK);
     frees[1] = (cuzk_u256){{0}};
     frees[4] = (cuzk_u256){{2, 0, 0, 0}}; /* the first index bit */
-    assert_int_equal(cuzk_witness_solve(w, frees, r->n_free, &err), CUZK_STATUS_BAD_INPUT);
+    assert_int_equal(cuzk_witness_solve(w, plan, frees, r->n_free, NULL, &err),
+                     CUZK_STATUS_BAD_INPUT);
     assert_non_null(strstr(err.msg, "free value 4 "));
     cuzk_witness_free(w);
+    cuzk_witness_plan_free(plan);
     cuzk_r1cs_free(r);
     free(frees);
+}
+
+static int setup(void **state) {
+    (void)state;
+    return cuzk_poseidon_set_init(&set) != CUZK_OK;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    cuzk_poseidon_set_fini(&set);
+    return 0;
 }
 
 int main(void) {
@@ -147,5 +190,5 @@ int main(void) {
         cmocka_unit_test(update),          cmocka_unit_test(changed_wire),
         cmocka_unit_test(changed_sha_bit), cmocka_unit_test(bad_free_values),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,255 @@
+/* The wires of a Poseidon hash, of a tree level, and of a number's bits. */
+#include "circuit/fillers.h"
+
+#include "base/mem.h"
+#include "circuit/gadgets.h"
+#include "field/fields.h"
+#include "r1cs/eval.h"
+
+#include <string.h>
+
+enum { T_MAX = CUZK_POSEIDON_MAX_ARITY + 1, ARITY_MAX = CUZK_POSEIDON_MAX_ARITY };
+
+typedef cuzk_u256 fr;
+
+/* ---- Poseidon ---- */
+
+/* Writes the three wires of an S-box, after the input's own (n) when it is given one. */
+static inline void fill_sbox(fr **out, fr *x, const fr *pre, const fr *post, bool allocate) {
+    fr *o = *out, y = *x;
+    if (allocate) *o++ = y;
+    if (pre) cuzk_bls12_381_fr_add(&y, &y, pre);
+    cuzk_bls12_381_fr_sqr(&o[0], &y);
+    cuzk_bls12_381_fr_sqr(&o[1], &o[0]);
+    cuzk_bls12_381_fr_mul(&o[2], &y, &o[1]);
+    if (post) cuzk_bls12_381_fr_add(&o[2], &o[2], post);
+    *x = o[2];
+    *out = o + 3;
+}
+
+static inline void mul_add(fr *acc, const fr *a, const fr *b) {
+    fr x;
+    cuzk_bls12_381_fr_mul(&x, a, b);
+    cuzk_bls12_381_fr_add(acc, acc, &x);
+}
+
+static void mix_dense(fr *s, const fr *m, uint32_t t) {
+    fr n[T_MAX];
+    for (uint32_t j = 0; j < t; j++) {
+        cuzk_bls12_381_fr_mul(&n[j], &s[0], &m[j]);
+        for (uint32_t i = 1; i < t; i++)
+            mul_add(&n[j], &s[i], &m[i * t + j]);
+    }
+    memcpy(s, n, t * sizeof *s);
+}
+
+static void mix_sparse(fr *s, const fr *w_hat, uint32_t t) {
+    fr first;
+    cuzk_bls12_381_fr_mul(&first, &s[0], &w_hat[0]);
+    for (uint32_t i = 1; i < t; i++) {
+        mul_add(&first, &s[i], &w_hat[i]);
+        mul_add(&s[i], &s[0], &w_hat[t + i - 1]);
+    }
+    s[0] = first;
+}
+
+/* All wires of one hash from `out` on; s holds the inputs at 1.. and is destroyed. */
+static void fill_hash(fr *out, const cuzk_poseidon *p, uint64_t tag, fr *s) {
+    const uint32_t t = p->t, half = CUZK_POSEIDON_FULL / 2;
+    const fr *crc = p->crc;
+    fr unused[3], *u = unused;
+    cuzk_bls12_381_fr_from_u64(&s[0], tag);
+    fill_sbox(&u, &s[0], &crc[0], &crc[t], false); /* a constant: no wires */
+    for (uint32_t j = 1; j < t; j++)
+        fill_sbox(&out, &s[j], &crc[j], &crc[t + j], false);
+    mix_dense(s, p->mds, t);
+    crc += 2 * t;
+    for (uint32_t r = 1; r < half; r++, crc += t) {
+        for (uint32_t j = 0; j < t; j++)
+            fill_sbox(&out, &s[j], NULL, &crc[j], true);
+        mix_dense(s, r == half - 1 ? p->pre : p->mds, t);
+    }
+    for (uint32_t r = 0; r < p->n_partial; r++, crc++) {
+        fill_sbox(&out, &s[0], NULL, crc, true);
+        mix_sparse(s, p->sparse + (size_t)r * (2 * t - 1), t);
+    }
+    for (uint32_t r = 0; r < half; r++, crc += t) {
+        const bool last = r == half - 1;
+        for (uint32_t j = 0; j < t; j++)
+            fill_sbox(&out, &s[j], NULL, last ? NULL : &crc[j], true);
+        mix_dense(s, p->mds, t);
+    }
+    *out = s[1];
+}
+
+struct hash_state {
+    const cuzk_poseidon *p;
+    uint64_t tag;
+    uint32_t arity;
+    uint32_t in[ARITY_MAX]; /* columns */
+};
+
+static cuzk_status prepare_hash(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
+                                const void *shared) {
+    const cuzk_poseidon_set *set = shared;
+    const uint32_t *call = r->calls + s->call0; /* arity, 0, tag low, tag high; inputs */
+    struct hash_state *h = NULL;
+    if (s->n_params != 4 || s->n_args > ARITY_MAX || call[0] != s->n_args) return CUZK_STATUS_BUG;
+    CUZK_TRY(cuzk_alloc((void **)&h, 1, sizeof *h));
+    h->arity = call[0];
+    h->tag = call[2] | (uint64_t)call[3] << 32;
+    h->p = set->arity[h->arity];
+    memcpy(h->in, call + 4, s->n_args * sizeof *call);
+    *out = h;
+    return CUZK_OK;
+}
+
+static void fill_poseidon(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
+                          const uint32_t *slots) {
+    const struct hash_state *h = state;
+    fr s[T_MAX];
+    for (uint32_t i = 0; i < h->arity; i++)
+        s[1 + i] = w->full[slots[h->in[i]]];
+    fill_hash(w->full + inst->full0, h->p, h->tag, s);
+}
+
+static void release(void *state) {
+    cuzk_free(state);
+}
+
+const cuzk_filler cuzk__filler_poseidon = {"poseidon", prepare_hash, fill_poseidon, release};
+
+/* ---- tree levels ---- */
+
+/* What the insert gadget sees; `out` takes the picks. */
+struct insert {
+    const fr *sib[7];
+    unsigned b0, b1, b2;
+    const fr *cur;
+    fr *out;
+};
+
+static const fr *pick(struct insert *x, unsigned cond, const fr *a, const fr *b) {
+    *x->out = *(cond ? a : b);
+    return x->out++;
+}
+
+static void insert2(struct insert *x, const fr *child[2]) {
+    child[0] = pick(x, x->b0, x->sib[0], x->cur);
+    child[1] = pick(x, x->b0, x->cur, x->sib[0]);
+}
+
+static void insert4(struct insert *x, const fr *child[4]) {
+    const fr *a = x->cur, *b = x->sib[0], *c = x->sib[1], *d = x->sib[2];
+    child[0] = pick(x, x->b1, b, pick(x, x->b0, b, a));
+    child[1] = pick(x, x->b1, c, pick(x, x->b0, a, b));
+    child[2] = pick(x, x->b1, pick(x, x->b0, d, a), c);
+    child[3] = pick(x, x->b1, pick(x, x->b0, a, d), d);
+}
+
+static void insert8(struct insert *x, const fr *child[8]) {
+    const fr *a = x->cur, *b = x->sib[0], *c = x->sib[1], *d = x->sib[2], *e = x->sib[3],
+             *f = x->sib[4], *g = x->sib[5], *h = x->sib[6];
+    const unsigned b0 = x->b0, b1 = x->b1, b2 = x->b2, nor = !b0 & !b1, and = b0 & b1;
+    child[0] = pick(x, b2, b, pick(x, nor, a, b));
+    child[1] = pick(x, b2, c, pick(x, b1, c, pick(x, b0, a, b)));
+    child[2] = pick(x, b2, d, pick(x, b1, pick(x, b0, d, a), c));
+    child[3] = pick(x, b2, e, pick(x, and, a, d));
+    child[4] = pick(x, b2, pick(x, nor, a, f), e);
+    child[5] = pick(x, b2, pick(x, b1, g, pick(x, b0, a, f)), f);
+    child[6] = pick(x, b2, pick(x, b1, pick(x, b0, h, a), g), g);
+    child[7] = pick(x, b2, pick(x, and, a, h), h);
+}
+
+struct level_state {
+    const cuzk_poseidon *p;
+    uint32_t arity, n_bits;
+    uint32_t cur;       /* column */
+    bool own;           /* bits and siblings are wires of the level */
+    uint32_t in[3 + 7]; /* columns of bits and siblings otherwise */
+};
+
+static cuzk_status prepare_any_level(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
+                                     const void *shared, bool own) {
+    const cuzk_poseidon_set *set = shared;
+    const uint32_t *call = r->calls + s->call0;
+    struct level_state *l = NULL;
+    if (s->n_params != 1 || (call[0] != 2 && call[0] != 4 && call[0] != 8)) return CUZK_STATUS_BUG;
+    const uint32_t arity = call[0], n_bits = (uint32_t)__builtin_ctz(arity);
+    if (s->n_args != (own ? 1 : n_bits + arity)) return CUZK_STATUS_BUG;
+    CUZK_TRY(cuzk_alloc((void **)&l, 1, sizeof *l));
+    l->arity = arity;
+    l->n_bits = n_bits;
+    l->p = set->arity[arity];
+    l->own = own;
+    l->cur = call[1];
+    if (!own) memcpy(l->in, call + 2, (n_bits + arity - 1) * sizeof *call);
+    *out = l;
+    return CUZK_OK;
+}
+
+static cuzk_status prepare_level(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
+                                 const void *shared) {
+    return prepare_any_level(out, r, s, shared, true);
+}
+
+static cuzk_status prepare_level_with(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
+                                      const void *shared) {
+    return prepare_any_level(out, r, s, shared, false);
+}
+
+static void fill_level(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
+                       const uint32_t *slots) {
+    const struct level_state *l = state;
+    const uint32_t n_sib = l->arity - 1;
+    struct insert x = {.cur = &w->full[slots[l->cur]], .out = w->full + inst->full0};
+    unsigned bit[3] = {0, 0, 0};
+    const fr *child[8];
+    fr s[T_MAX];
+    uint32_t own_bits = inst->bit0;
+    for (uint32_t i = 0; i < l->n_bits; i++)
+        bit[i] = cuzk__bit_get(w->bits, l->own ? own_bits++ : slots[l->in[i]] & ~CUZK_SLOT_BIT);
+    for (uint32_t i = 0; i < n_sib; i++)
+        x.sib[i] = l->own ? x.out++ : &w->full[slots[l->in[l->n_bits + i]]];
+    x.b0 = bit[0];
+    x.b1 = bit[1];
+    x.b2 = bit[2];
+    if (l->arity == 8) { /* nor and and are bits of their own; both in the first word */
+        const uint64_t two = (uint64_t)(!x.b0 & !x.b1) | (uint64_t)(x.b0 & x.b1) << 1;
+        w->bits[own_bits / 64] |= two << (own_bits % 64);
+        insert8(&x, child);
+    } else if (l->arity == 4) {
+        insert4(&x, child);
+    } else {
+        insert2(&x, child);
+    }
+    for (uint32_t i = 0; i < l->arity; i++)
+        s[1 + i] = *child[i];
+    fill_hash(x.out, l->p, cuzk_poseidon_tree_tag(l->arity), s);
+}
+
+const cuzk_filler cuzk__filler_level = {"tree level", prepare_level, fill_level, release};
+const cuzk_filler cuzk__filler_level_with = {"tree step", prepare_level_with, fill_level, release};
+
+/* ---- bits of a number ---- */
+
+static void fill_bits(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
+                      const uint32_t *slots) {
+    fr v;
+    (void)state;
+    cuzk_bls12_381_fr_from_mont(&v, &w->full[slots[1]]); /* the only port */
+    for (int i = 0; i < 4; i++)
+        w->bits[inst->bit0 / 64 + (uint32_t)i] = v.l[i];
+}
+
+const cuzk_filler cuzk__filler_bits = {"bits", NULL, fill_bits, NULL};
+
+/* ---- all of them ---- */
+
+cuzk_status cuzk_circuit_plan(cuzk_witness_plan **out, const cuzk_r1cs *r,
+                              const cuzk_poseidon_set *set) {
+    const cuzk_filler *const all[] = {&cuzk__filler_sha256, &cuzk__filler_poseidon,
+                                      &cuzk__filler_level, &cuzk__filler_level_with,
+                                      &cuzk__filler_bits};
+    return cuzk_witness_plan_new(out, r, all, sizeof all / sizeof all[0], set);
+}
