@@ -62,7 +62,7 @@ for (const curve of ['bn128', 'bls12381']) {
   test(`poseidon on ${curve}, setup and contribution by snarkjs`, async (t) => {
     const dir = scratch(t);
     const c = await circuit('poseidon', curve);
-    const zkey = await snarkjsKey(c, 10);
+    const zkey = await snarkjsKey(c, 8);
     const wtns = join(dir, 'witness.wtns');
     const made = await proveAndVerify(dir, zkey, wtns, await freshWitness(c, wtns));
     const other = await freshWitness(c, wtns);

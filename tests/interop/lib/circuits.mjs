@@ -38,6 +38,7 @@ const merkleDepth = 16;
 const circuits = {
   poseidon: {
     source: 'include "circomlib/circuits/poseidon.circom";\ncomponent main = Poseidon(2);',
+    flags: ['--O2'],
     input(curve) {
       const inputs = [randomScalar(curve), randomScalar(curve)];
       const { poseidon2 } = require('poseidon-lite');
@@ -107,7 +108,7 @@ function compile(dir, name, circuit, curve) {
   args.push(...(circuit.flags ?? []), '-l', '/lib', '-l', '/lib/circomlib/circuits', '-o', '/out');
   const result = runProgram(process.execPath, ['-e', compilerScript, modulesDir, dir, ...args], {
     cwd: interopDir,
-    timeout: 1_500_000,
+    timeout: 0,
   });
   if (result.status !== 0 || !existsSync(join(dir, `${name}.r1cs`))) {
     throw new Error(`circom ${name}: ${result.stdout}${result.stderr}`);
