@@ -1,7 +1,7 @@
 // Circuits made from npm's circom libraries: compiled with circom2, set up by us or by snarkjs, and
 // kept in the cache directory under a name that holds everything they depend on.
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -106,7 +106,7 @@ function compile(dir, name, circuit, curve) {
   writeFileSync(join(dir, `${name}.circom`), `pragma circom 2.1.0;\n${circuit.source}\n`);
   const args = [`/out/${name}.circom`, '--r1cs', '--wasm', '--sym', '--prime', curve];
   args.push(...(circuit.flags ?? []), '-l', '/lib', '-l', '/lib/circomlib/circuits', '-o', '/out');
-  const result = runProgram(process.execPath, ['-e', compilerScript, modulesDir, dir, ...args], {
+  const result = runProgram(process.execPath, ['-e', compilerScript, realpathSync(modulesDir), dir, ...args], {
     cwd: interopDir,
     timeout: 0,
   });
