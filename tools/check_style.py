@@ -12,7 +12,7 @@ Rules (pick some with --only, list them with --list):
               absolute path of somebody's machine
   scripts     shellcheck for shell, compiling for Python, `node --check` for JavaScript
   links       relative links in *.md lead to files that exist
-Generated files (their first line says so) are exempt from length and format; tests/vectors from
+Generated files (their first line says so) are exempt from length and format; test data from
 all rules. Exit status: 0 clean, 1 violations, 2 usage or a missing tool."""
 
 import argparse
@@ -36,6 +36,7 @@ EXITS = re.compile(r"(?<![\w.>])(exit|_exit|_Exit|abort|quick_exit)\s*\(")
 MARKS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK"]) + r")\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(" + "|".join(["wo" + "rk", "ro" + "ot", "ho" + "me",
                                                         "Us" + "ers"]) + r")/[\w.]")
+DATA = ("tests/vectors/", "tests/fuzz/seeds/")
 C_SUFFIXES = (".c", ".h", ".cu", ".cuh")
 TEXT_SUFFIXES = C_SUFFIXES + (".py", ".sh", ".mjs", ".js", ".cmake", ".txt", ".md", ".go", ".rs",
                               ".json", ".circom", ".toml", ".in")
@@ -53,7 +54,7 @@ class Tree:
         except (OSError, subprocess.CalledProcessError):
             names = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file())
         self.names = [n for n in names
-                      if not n.startswith("tests/vectors/") and (root / n).is_file()]
+                      if not n.startswith(DATA) and (root / n).is_file()]
         self.errors, self.notes = [], []
 
     def c_files(self, generated=True):
