@@ -1,8 +1,16 @@
-/* Reading bits and small rows; what eval.inl.h and its users share. */
+/* Evaluating rows, and what eval.inl.h and its users share: bits and small rows. */
 #ifndef CUZK_R1CS_EVAL_H
 #define CUZK_R1CS_EVAL_H
 
+#include "base/thread.h"
 #include "r1cs/r1cs.h"
+
+/* A·w, B·w and C·w of rows [row0, row1), Montgomery form, from the values at their slots (bits: one
+ * word longer than needed). Any of a, b, c may be NULL; each takes row1 - row0 elements. pool may
+ * be NULL. */
+cuzk_status cuzk_r1cs_eval(const cuzk_r1cs *r, const uint64_t *bits, const cuzk_u256 *full,
+                           uint32_t row0, uint32_t row1, cuzk_u256 *a, cuzk_u256 *b, cuzk_u256 *c,
+                           cuzk_pool *pool) CUZK_MUST_CHECK;
 
 static inline unsigned cuzk__bit_get(const uint64_t *bits, uint32_t at) {
     return (unsigned)(bits[at / 64] >> (at % 64)) & 1u;

@@ -56,15 +56,6 @@ static void EV_(lc)(cuzk_u256 *out, const cuzk_r1cs *r, const cuzk_r1cs_term *t,
     *out = acc;
 }
 
-/* A, B and C of one row. */
-static inline void EV_(row)(cuzk_u256 v[3], const cuzk_r1cs *r, const cuzk_r1cs_row *w,
-                            const cuzk_r1cs_term *terms, const uint32_t *slots,
-                            const uint64_t *bits, const cuzk_u256 *full) {
-    EV_(lc)(&v[0], r, terms + w->a, w->b - w->a, slots, bits, full);
-    EV_(lc)(&v[1], r, terms + w->b, w->c - w->b, slots, bits, full);
-    EV_(lc)(&v[2], r, terms + w->c, w[1].a - w->c, slots, bits, full);
-}
-
 #undef EV_
 #undef FR_
 #undef EV_CAT

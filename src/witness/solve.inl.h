@@ -7,6 +7,15 @@
 #define SV_(name) SV_CAT(SV, name)
 #define FR_(name) SV_CAT(SV_FR, name)
 
+/* A, B and C of one row. */
+static inline void SV_(row)(cuzk_u256 v[3], const cuzk_r1cs *r, const cuzk_r1cs_row *w,
+                            const cuzk_r1cs_term *terms, const uint32_t *slots,
+                            const uint64_t *bits, const cuzk_u256 *full) {
+    SV_(lc)(&v[0], r, terms + w->a, w->b - w->a, slots, bits, full);
+    SV_(lc)(&v[1], r, terms + w->b, w->c - w->b, slots, bits, full);
+    SV_(lc)(&v[2], r, terms + w->c, w[1].a - w->c, slots, bits, full);
+}
+
 /* The free values of an instance. *bad: the one that does not fit. */
 static bool SV_(load_free)(cuzk_witness *w, const cuzk_r1cs_shape *s, const cuzk_u256 *frees,
                            const uint32_t *slots, uint32_t *bad) {

@@ -6,14 +6,22 @@
 
 #include <string.h>
 
+/* Reads of up to 64 bits may touch one word past the last; the first bit may be in the last. */
+static size_t bits_bytes(const cuzk_r1cs *r) {
+    return (r->n_bits / 64 + 2) * (size_t)8;
+}
+static size_t full_bytes(const cuzk_r1cs *r) {
+    return (r->n_full + (size_t)1) * 32;
+}
+
 cuzk_status cuzk_witness_new(cuzk_witness **out, const cuzk_r1cs *r) {
     cuzk_status st;
     cuzk_witness *w = NULL;
     *out = NULL;
     CUZK_TRY(cuzk_alloc((void **)&w, 1, sizeof *w));
     w->r1cs = r;
-    CUZK_TRY_GOTO(cuzk_alloc((void **)&w->bits, r->n_bits / 64 + 2, 8), fail);
-    CUZK_TRY_GOTO(cuzk_alloc((void **)&w->full, r->n_full, sizeof *w->full), fail);
+    CUZK_TRY_GOTO(cuzk_big_alloc((void **)&w->bits, bits_bytes(r)), fail);
+    CUZK_TRY_GOTO(cuzk_big_alloc((void **)&w->full, full_bytes(r)), fail);
     *out = w;
     return CUZK_OK;
 fail:
@@ -23,10 +31,14 @@ fail:
 
 void cuzk_witness_free(cuzk_witness *w) {
     if (!w) return;
-    if (w->bits) cuzk_wipe(w->bits, (w->r1cs->n_bits / 64 + 2) * (size_t)8);
-    if (w->full) cuzk_wipe(w->full, w->r1cs->n_full * sizeof *w->full);
-    cuzk_free(w->bits);
-    cuzk_free(w->full);
+    if (w->bits) {
+        cuzk_wipe(w->bits, bits_bytes(w->r1cs));
+        cuzk_big_free(w->bits, bits_bytes(w->r1cs));
+    }
+    if (w->full) {
+        cuzk_wipe(w->full, full_bytes(w->r1cs));
+        cuzk_big_free(w->full, full_bytes(w->r1cs));
+    }
     cuzk_free(w);
 }
 
