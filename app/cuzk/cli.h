@@ -18,6 +18,9 @@ typedef struct cuzk_verb {
     int (*run)(int argc, char **argv);
 } cuzk_verb;
 
+/* The commit this program was built from, with "-dirty" when files differed (cmake/CuzkCommit). */
+extern const char cuzk_cli_commit[];
+
 /* "cuzk VERB: message" on stderr; returns the exit code of the status. */
 int cuzk_cli_fail(const char *verb, cuzk_status st, const cuzk_err *err);
 

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
         return fflush(stdout) == 0 ? 0 : 4;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("cuzk %s (%s)\n", CUZK_VERSION, CUZK_COMMIT);
+        printf("cuzk %s (%s)\n", CUZK_VERSION, cuzk_cli_commit);
         return fflush(stdout) == 0 ? 0 : 4;
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {

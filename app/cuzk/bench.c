@@ -1,0 +1,191 @@
+#include "bench.h"
+
+#include "base/buf.h"
+#include "cli.h"
+#include "verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: cuzk bench ntt [OPTIONS]\n"
+    "       cuzk bench msm [OPTIONS]\n"
+    "       cuzk bench prove [OPTIONS] ZKEY WTNS\n"
+    "\n"
+    "Times the arithmetic of this program and prints one JSON object: machine, commit, command "
+    "and\n"
+    "results, each with the least, the median and the greatest time in milliseconds. Every timed\n"
+    "result is checked (transforms against direct evaluation, sums against known discrete\n"
+    "logarithms, proofs with the verifier); a wrong one is reported with \"verified\":false and "
+    "the\n"
+    "exit code is 70.\n"
+    "\n"
+    "  --curve bn254|bls12_381     for ntt and msm; default bn254\n"
+    "  --log2 N[..M]               sizes 2^N to 2^M, 1 to 28; default 16\n"
+    "  --group g1|g2               for msm; default g1\n"
+    "  --pattern uniform|01|equal|half01|u64\n"
+    "                              what the scalars of msm are; default uniform\n"
+    "  --threads N                 threads to use; 0 (default): one per core\n"
+    "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
+    "  --impl auto|asm|portable    arithmetic to use\n"
+    "  --vs blst                   blst beside ours in the same run (bls12_381): msm by its\n"
+    "                              Pippenger on one thread, and one product of its scalar field,\n"
+    "                              in which the table then counts butterflies\n"
+    "  --table                     a line a result on stderr also where it is no terminal\n"
+    "\n"
+    "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
+    "Compare ratios of one run; figures of a busy machine are only good for that.\n"
+    "\n"
+    "example: cuzk bench msm --curve bls12_381 --log2 12..16 --threads 1 --vs blst > a.json\n"
+    "         bench/compare.py before.json after.json\n";
+
+typedef struct words {
+    const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs;
+    bool table;
+} words;
+
+/* -1: go on; otherwise the exit code. */
+static int read_options(int argc, char **argv, words *w) {
+    static const struct option longs[] = {
+        {"curve", required_argument, NULL, 'c'},
+        {"group", required_argument, NULL, 'g'},
+        {"log2", required_argument, NULL, 'n'},
+        {"pattern", required_argument, NULL, 'p'},
+        {"threads", required_argument, NULL, 't'},
+        {"runs", required_argument, NULL, 'r'},
+        {"impl", required_argument, NULL, 'i'},
+        {"vs", required_argument, NULL, 'v'},
+        {"table", no_argument, NULL, 'T'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    static const char letters[] = "cgnptriv";
+    const char **const values[] = {&w->curve,   &w->group, &w->log2, &w->pattern,
+                                   &w->threads, &w->runs,  &w->impl, &w->vs};
+    int c;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+        const char *letter = strchr(letters, c);
+        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'T')
+            w->table = true;
+        else if (letter)
+            *values[letter - letters] = optarg;
+        else
+            return cuzk_cli_bad_option("bench", c, argv);
+    }
+    return -1;
+}
+
+/* "N" or "N..M", copied so that the parts end. */
+static bool parse_log2(const char *text, unsigned *lo, unsigned *hi) {
+    char first[8] = "", *dots;
+    uint64_t a, z;
+    if (strlen(text) >= sizeof first) return false;
+    memcpy(first, text, strlen(text) + 1);
+    dots = strstr(first, "..");
+    if (dots) *dots = '\0';
+    if (!cuzk_cli_number(first, 1, 28, &a)) return false;
+    if (!cuzk_cli_number(dots ? dots + 2 : first, a, 28, &z)) return false;
+    *lo = (unsigned)a;
+    *hi = (unsigned)z;
+    return true;
+}
+
+static bool parse_pattern(const char *text, cuzk_bench_pattern *out) {
+    for (int p = CUZK_BENCH_UNIFORM; p <= CUZK_BENCH_U64; p++) {
+        if (strcmp(text, cuzk_bench_pattern_name((cuzk_bench_pattern)p)) != 0) continue;
+        *out = (cuzk_bench_pattern)p;
+        return true;
+    }
+    return false;
+}
+
+/* -1: go on; otherwise the exit code. */
+static int interpret(const words *w, cuzk_bench *b) {
+    uint64_t runs;
+    b->curve = cuzk_curve_by_name(w->curve ? w->curve : "bn254");
+    if (!b->curve) return cuzk_cli_usage("bench", "--curve %s: bn254 or bls12_381", w->curve);
+    if (w->group && strcmp(w->group, "g1") != 0 && strcmp(w->group, "g2") != 0)
+        return cuzk_cli_usage("bench", "--group %s: g1 or g2", w->group);
+    b->group = w->group && strcmp(w->group, "g2") == 0 ? CUZK_G2 : CUZK_G1;
+    if (!parse_log2(w->log2 ? w->log2 : "16", &b->log2_lo, &b->log2_hi))
+        return cuzk_cli_usage("bench", "--log2 %s: N or N..M, from 1 to 28", w->log2);
+    if (w->pattern && !parse_pattern(w->pattern, &b->pattern))
+        return cuzk_cli_usage("bench", "--pattern %s: uniform, 01, equal, half01 or u64",
+                              w->pattern);
+    if (w->threads && !cuzk_cli_threads(w->threads, &b->threads))
+        return cuzk_cli_usage("bench", "--threads %s: not a number up to 4096", w->threads);
+    if (!cuzk_cli_number(w->runs ? w->runs : "5", 1, CUZK_BENCH_MAX_RUNS, &runs))
+        return cuzk_cli_usage("bench", "--runs %s: from 1 to %d", w->runs, CUZK_BENCH_MAX_RUNS);
+    b->runs = (unsigned)runs;
+    if (w->impl && !cuzk_cli_impl(w->impl, &b->impl))
+        return cuzk_cli_usage("bench", "--impl %s: auto, asm or portable", w->impl);
+    if (w->vs && strcmp(w->vs, "blst") != 0)
+        return cuzk_cli_usage("bench", "--vs %s: only blst is here to compare with", w->vs);
+    if (w->vs && b->curve->id != CUZK_BLS12_381)
+        return cuzk_cli_usage("bench", "--vs blst wants --curve bls12_381, the only one it has");
+    b->vs_blst = w->vs != NULL;
+    b->table = w->table || isatty(STDERR_FILENO);
+    return -1;
+}
+
+typedef cuzk_status operation_fn(cuzk_bench *, cuzk_err *);
+
+/* The operation's word and its files; NULL after a message. */
+static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b) {
+    const bool prove = n > 0 && strcmp(arg[0], "prove") == 0;
+    if (n != (prove ? 3 : 1)) {
+        cuzk_cli_usage("bench", "wants `ntt`, `msm` or `prove ZKEY WTNS`");
+        return NULL;
+    }
+    if (prove) {
+        if (w->curve || w->group || w->log2 || w->pattern || w->vs) {
+            cuzk_cli_usage("bench", "prove takes curve and size from the key: only --threads, "
+                                    "--runs, --impl and --table go with it");
+            return NULL;
+        }
+        b->zkey = arg[1];
+        b->wtns = arg[2];
+        return cuzk_bench_prove;
+    }
+    if (strcmp(arg[0], "msm") == 0) return cuzk_bench_msm;
+    if (strcmp(arg[0], "ntt") == 0 && (w->group || w->pattern)) {
+        cuzk_cli_usage("bench", "--group and --pattern are for msm");
+        return NULL;
+    }
+    if (strcmp(arg[0], "ntt") == 0) return cuzk_bench_ntt;
+    cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm or prove", arg[0]);
+    return NULL;
+}
+
+int cuzk_cmd_bench(int argc, char **argv) {
+    words w = {0};
+    cuzk_bench b = {0};
+    cuzk_err err = {0};
+    cuzk_buf command = CUZK_BUF_INIT; /* now: reading options moves them in front */
+    cuzk_buf_puts(&command, "cuzk");
+    for (int i = 0; i < argc; i++)
+        cuzk_buf_printf(&command, " %s", argv[i]);
+    int code = read_options(argc, argv, &w);
+    if (code < 0) code = interpret(&w, &b);
+    operation_fn *run = code < 0 ? operation(argc - optind, argv + optind, &w, &b) : NULL;
+    if (!run) {
+        cuzk_buf_free(&command);
+        return code < 0 ? cuzk_status_exit_code(CUZK_STATUS_USAGE) : code;
+    }
+    cuzk_status st = cuzk_buf_status(&command);
+    b.command = command.data;
+    if (st == CUZK_OK) st = cuzk_pool_new(&b.pool, b.threads);
+    if (st != CUZK_OK) cuzk_err_set(&err, st, "cannot start %u threads", b.threads);
+    b.threads = cuzk_pool_threads(b.pool);
+    if (st == CUZK_OK) st = run(&b, &err);
+    if (st == CUZK_OK) st = cuzk_bench_print(&b, &err);
+    if (st == CUZK_OK && b.wrong)
+        st = cuzk_err_set(&err, CUZK_STATUS_BUG, "a result was wrong: see \"verified\":false");
+    cuzk_pool_free(b.pool);
+    cuzk_buf_free(&b.rows);
+    cuzk_buf_free(&command);
+    return st == CUZK_OK ? 0 : cuzk_cli_fail("bench", st, &err);
+}

@@ -1,0 +1,94 @@
+/* `cuzk bench`: what its operations share. Every timed result is checked before its row counts. */
+#ifndef CUZK_BENCH_H
+#define CUZK_BENCH_H
+
+#include "base/buf.h"
+#include "base/cpu.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "curve/curve.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CUZK_BENCH_MAX_RUNS = 1000 };
+
+typedef enum cuzk_bench_pattern {
+    CUZK_BENCH_UNIFORM, /* below r */
+    CUZK_BENCH_01,      /* 0 or 1 */
+    CUZK_BENCH_EQUAL,   /* one uniform value n times */
+    CUZK_BENCH_HALF01,  /* half of them 0 or 1, the rest uniform */
+    CUZK_BENCH_U64,     /* below 2^64 */
+} cuzk_bench_pattern;
+
+/* One run of the verb. */
+typedef struct cuzk_bench {
+    const cuzk_curve *curve;
+    cuzk_group group;
+    unsigned log2_lo, log2_hi;
+    unsigned threads; /* of the pool */
+    unsigned runs;
+    cuzk_bench_pattern pattern;
+    cuzk_cpu_impl impl;
+    bool vs_blst;
+    const char *zkey, *wtns;
+    cuzk_pool *pool;
+    /* report */
+    const char *command; /* as typed */
+    bool table;          /* one line a row on stderr as well */
+    cuzk_buf rows;       /* the JSON objects so far, comma separated */
+    bool wrong;          /* a result was not what it should be */
+} cuzk_bench;
+
+/* One line of the results. Strings are borrowed. */
+typedef struct cuzk_bench_row {
+    const char *op, *group; /* group NULL: not a matter of a group */
+    const char *curve;
+    unsigned log2n;
+    const char *device; /* "cpu", or "blst" for the library beside ours */
+    unsigned threads;
+    const char *variant;
+    bool verified;
+    int64_t *ns; /* one per run; sorted by cuzk_bench_add */
+    unsigned runs;
+    const char *stages; /* JSON object; NULL: {} */
+    const char *note;   /* for the table, may be NULL */
+} cuzk_bench_row;
+
+/* For tests: the fault `bench_result` (base/fault.h) flips a bit of a result before it is checked.
+ */
+void cuzk_bench_disturb(void *result);
+
+void cuzk_bench_add(cuzk_bench *b, const cuzk_bench_row *row);
+
+/* The whole document with machine and commit on stdout. */
+cuzk_status cuzk_bench_print(const cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+
+const char *cuzk_bench_pattern_name(cuzk_bench_pattern p);
+const char *cuzk_bench_impl_name(cuzk_cpu_impl impl);
+const char *cuzk_bench_group_name(cuzk_group g);
+
+/* The same stream of elements in every run of the program. Uniform below r, Montgomery form. */
+typedef struct cuzk_bench_rng {
+    uint64_t state;
+} cuzk_bench_rng;
+uint64_t cuzk_bench_random(cuzk_bench_rng *rng);
+void cuzk_bench_element(cuzk_bench_rng *rng, const cuzk_fr_ops *fr, cuzk_u256 *out);
+
+/* The operations: rows into b. Errors are of the machine or the input; wrong results are rows. */
+cuzk_status cuzk_bench_ntt(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_bench_msm(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_bench_prove(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* blst beside ours, BLS12-381 only. */
+
+/* Rows fr_mul, 2^14 products of independent operands in the first-level cache, ours and blst's:
+ * what transforms are measured by. *blst_ns: nanoseconds of one product by blst. */
+void cuzk_bench_fr_mul(cuzk_bench *b, double *blst_ns);
+
+/* sum scalars[i] * bases[i] by blst's Pippenger, one thread. bases: as in curve/curve.h. */
+cuzk_status cuzk_bench_blst_msm(cuzk_group group, const void *bases, const void *scalars, size_t n,
+                                cuzk_point *out, int64_t *ns) CUZK_MUST_CHECK;
+
+#endif
