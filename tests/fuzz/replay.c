@@ -33,7 +33,7 @@ static void mutate(const uint8_t *p, size_t n) {
         /* containers keep what matters in their first bytes */
         size_t at = (r & 1 ? next_random() : next_random() % 256) % len;
         copy[at] =
-            r & 2 ? values[(r >> 8) % sizeof values] : (uint8_t)(copy[at] ^ 1 << (r >> 8) % 8);
+            r & 2 ? values[(r >> 8) % sizeof values] : (uint8_t)(copy[at] ^ (1u << (r >> 8) % 8));
     }
     run(copy, len);
 }

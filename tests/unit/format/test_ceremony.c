@@ -126,12 +126,12 @@ static void lies(void **state) {
     cuzk_err err;
     static const uint32_t counts[] = {2, 1000, 0x7fffffff, UINT32_MAX};
     for (size_t i = 0; i < 4; i++) {
-        blob b = with_ceremony(key, NULL, 0, counts[i]);
+        blob b = with_ceremony(key, (const uint8_t *)"", 0, counts[i]);
         assert_bad_input(walk(b, &n, &k, &err), &err, "section 10 (contributions)",
                          "contribution 1");
         blob_free(&b);
     }
-    blob b = with_ceremony(key, NULL, 0, 1);
+    blob b = with_ceremony(key, (const uint8_t *)"", 0, 1);
     span s = section_of(b, 10);
     static const uint32_t lengths[] = {1, 0x7fffffff, UINT32_MAX};
     for (size_t i = 0; i < 3; i++) {
