@@ -124,7 +124,7 @@ static cuzk_status want_coordinates(reader *r, const json_t *v, size_t n, const 
     for (size_t i = 0; i < n; i++) {
         uint64_t plain[CUZK_DECIMAL_LIMBS];
         char at[PATH];
-        bool ok;
+        bool ok = false;
         snprintf(at, sizeof at, "%s[%zu]", path, i);
         CUZK_TRY(want_number(r, json_array_get(v, i), at, plain, c->fp_limbs, &ok));
         if (ok && c->fp_is_canonical(plain)) {
@@ -249,7 +249,7 @@ cuzk_status cuzk_proof_from_json(cuzk_proof *out, const cuzk_curve *curve, const
 static cuzk_status read_public(reader *r, const json_t *root, cuzk_u256 *values) {
     for (size_t i = 0; i < json_array_size(root); i++) {
         char at[PATH];
-        bool fits;
+        bool fits = false;
         snprintf(at, sizeof at, "signal [%zu]", i);
         CUZK_TRY(want_number(r, json_array_get(root, i), at, values[i].l, 4, &fits));
         if (!fits || !cuzk_scalar_is_canonical(r->curve->fr, &values[i]))
