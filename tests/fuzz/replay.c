@@ -32,8 +32,11 @@ static void mutate(const uint8_t *p, size_t n) {
         uint64_t r = next_random();
         /* containers keep what matters in their first bytes */
         size_t at = (r & 1 ? next_random() : next_random() % 256) % len;
-        copy[at] =
-            r & 2 ? values[(r >> 8) % sizeof values] : (uint8_t)(copy[at] ^ (1u << (r >> 8) % 8));
+        uint8_t bit = (uint8_t)(1u << (r >> 8) % 8);
+        if (r & 2)
+            copy[at] = values[(r >> 8) % sizeof values];
+        else
+            copy[at] ^= bit;
     }
     run(copy, len);
 }

@@ -190,7 +190,7 @@ static void manifest(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    return cuzk_pool_new(&pool, 2);
+    return cuzk_pool_new(&pool, 2) == CUZK_OK ? 0 : -1;
 }
 
 static int teardown(void **state) {
