@@ -9,6 +9,16 @@ find_library(CUZK_JANSSON_A libjansson.a)
 find_library(CUZK_XXHASH_A libxxhash.a)
 mark_as_advanced(CUZK_JANSSON_A CUZK_XXHASH_A)
 
+# src/api/no_stdin.c says why jansson is renamed a symbol.
+if(CUZK_JANSSON_A)
+  set(CUZK_JANSSON_PIC_A ${CMAKE_CURRENT_BINARY_DIR}/libjansson_pic.a)
+  add_custom_command(OUTPUT ${CUZK_JANSSON_PIC_A}
+    COMMAND ${CMAKE_OBJCOPY} --redefine-sym stdin=cuzk__no_stdin ${CUZK_JANSSON_A}
+            ${CUZK_JANSSON_PIC_A}
+    DEPENDS ${CUZK_JANSSON_A} VERBATIM)
+  add_custom_target(cuzk_jansson_pic DEPENDS ${CUZK_JANSSON_PIC_A})
+endif()
+
 # cuzk_exported_library(NAME MODULE SYMS): targets NAME_shared and, unless sanitizers are on,
 # NAME_static. MODULE's objects and whatever they need make the library.
 function(cuzk_exported_library name module syms)
@@ -39,13 +49,13 @@ function(cuzk_exported_library name module syms)
   set(archive ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib${name}.a)
   list(TRANSFORM names PREPEND "--undefined=" OUTPUT_VARIABLE roots)
   add_custom_command(OUTPUT ${archive}
-    COMMAND ${CMAKE_LINKER} -r ${roots} -o ${object} $<TARGET_FILE:cuzk_internal>
-            ${CUZK_JANSSON_A} ${CUZK_XXHASH_A}
+    COMMAND ${CMAKE_LINKER} -r ${roots} -o ${object} --start-group
+            $<TARGET_FILE:cuzk_internal> ${CUZK_JANSSON_PIC_A} ${CUZK_XXHASH_A} --end-group
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${syms} ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
     COMMAND ${CMAKE_AR} rcs ${archive} ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${object}
-    DEPENDS cuzk_internal ${syms}
+    DEPENDS cuzk_internal cuzk_jansson_pic ${CUZK_JANSSON_PIC_A} ${syms}
     VERBATIM)
   add_custom_target(${name}_static ALL DEPENDS ${archive})
   install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
