@@ -13,6 +13,7 @@
 #include "circuit/circuits.h"
 #include "circuit/fillers.h"
 #include "hex.h"
+#include "r1cs/eval.h"
 #include "vanilla.h"
 #include "witness/witness.h"
 
@@ -142,6 +143,62 @@ static void changed_sha_bit(void **state) {
     cuzk_r1cs_free(r);
 }
 
+/* Row values: against the flat rows and the values of single wires. */
+struct row_check {
+    const cuzk_witness *w;
+    const cuzk_u256 *v[3];
+    uint32_t row;
+};
+
+static cuzk_status check_row(void *ctx, const cuzk_flat_term *t, const uint32_t n[3],
+                             const cuzk_u256 *coefs) {
+    struct row_check *c = ctx;
+    const cuzk_fr_ops *fr = c->w->r1cs->fr;
+    for (int m = 0; m < 3; t += n[m++]) {
+        cuzk_u256 acc = {{0}}, x;
+        for (uint32_t i = 0; i < n[m]; i++) {
+            assert_int_equal(cuzk_witness_get(&x, c->w, t[i].wire), CUZK_OK);
+            fr->to_mont(&x, &x);
+            fr->mul(&x, &x, &coefs[t[i].coef]);
+            fr->add(&acc, &acc, &x);
+        }
+        if (memcmp(&acc, &c->v[m][c->row], sizeof acc) != 0) fail_msg("row %u differs", c->row);
+    }
+    c->row++;
+    return CUZK_OK;
+}
+
+static void eval_rows(const char *circuit, const char *file, uint32_t row0, uint32_t n) {
+    cuzk_r1cs *r;
+    cuzk_pool *pool;
+    cuzk_u256 *v[3];
+    cuzk_witness *w = solve(circuit, file, &r);
+    assert_int_equal(cuzk_pool_new(&pool, 2), CUZK_OK);
+    for (int m = 0; m < 3; m++) {
+        v[m] = calloc(n, sizeof *v[m]);
+        assert_non_null(v[m]);
+    }
+    assert_int_equal(cuzk_r1cs_eval(r, w->bits, w->full, row0, row0 + n, v[0], v[1], v[2], pool),
+                     CUZK_OK);
+    struct row_check c = {w, {v[0], v[1], v[2]}, 0};
+    const cuzk_row_sink sink = {check_row, &c};
+    assert_int_equal(cuzk_r1cs_expand(r, row0, row0 + n, &sink), CUZK_OK);
+    assert_int_equal(c.row, n);
+    assert_int_equal(cuzk_r1cs_eval(r, w->bits, w->full, 0, r->n_rows + 1, v[0], NULL, NULL, NULL),
+                     CUZK_STATUS_USAGE);
+    for (int m = 0; m < 3; m++)
+        free(v[m]);
+    cuzk_pool_free(pool);
+    cuzk_witness_free(w);
+    cuzk_r1cs_free(r);
+}
+
+static void row_values(void **state) {
+    (void)state;
+    eval_rows("wpost-2k", "window_2kib.bin", 0, 21866);
+    eval_rows("porep-2k", "c1_real_2kib_bincode.bin", 100001, 60007);
+}
+
 /* Free values that are no field elements or no bits are refused. */
 static void bad_free_values(void **state) {
     cuzk_r1cs *r;
@@ -189,6 +246,7 @@ int main(void) {
         cmocka_unit_test(porep),           cmocka_unit_test(post),
         cmocka_unit_test(update),          cmocka_unit_test(changed_wire),
         cmocka_unit_test(changed_sha_bit), cmocka_unit_test(bad_free_values),
+        cmocka_unit_test(row_values),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
