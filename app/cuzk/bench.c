@@ -102,19 +102,25 @@ static bool parse_pattern(const char *text, cuzk_bench_pattern *out) {
     return false;
 }
 
-/* -1: go on; otherwise the exit code. */
-static int interpret(const words *w, cuzk_bench *b) {
-    uint64_t runs;
+/* What is computed. -1: go on; otherwise the exit code. */
+static int interpret_what(const words *w, cuzk_bench *b) {
+    const bool g2 = w->group && strcmp(w->group, "g2") == 0;
     b->curve = cuzk_curve_by_name(w->curve ? w->curve : "bn254");
     if (!b->curve) return cuzk_cli_usage("bench", "--curve %s: bn254 or bls12_381", w->curve);
-    if (w->group && strcmp(w->group, "g1") != 0 && strcmp(w->group, "g2") != 0)
+    if (w->group && !g2 && strcmp(w->group, "g1") != 0)
         return cuzk_cli_usage("bench", "--group %s: g1 or g2", w->group);
-    b->group = w->group && strcmp(w->group, "g2") == 0 ? CUZK_G2 : CUZK_G1;
+    b->group = g2 ? CUZK_G2 : CUZK_G1;
     if (!parse_log2(w->log2 ? w->log2 : "16", &b->log2_lo, &b->log2_hi))
         return cuzk_cli_usage("bench", "--log2 %s: N or N..M, from 1 to 28", w->log2);
     if (w->pattern && !parse_pattern(w->pattern, &b->pattern))
         return cuzk_cli_usage("bench", "--pattern %s: uniform, 01, equal, half01 or u64",
                               w->pattern);
+    return -1;
+}
+
+/* How. -1: go on; otherwise the exit code. */
+static int interpret_how(const words *w, cuzk_bench *b) {
+    uint64_t runs;
     if (w->threads && !cuzk_cli_threads(w->threads, &b->threads))
         return cuzk_cli_usage("bench", "--threads %s: not a number up to 4096", w->threads);
     if (!cuzk_cli_number(w->runs ? w->runs : "5", 1, CUZK_BENCH_MAX_RUNS, &runs))
@@ -169,7 +175,8 @@ int cuzk_cmd_bench(int argc, char **argv) {
     for (int i = 0; i < argc; i++)
         cuzk_buf_printf(&command, " %s", argv[i]);
     int code = read_options(argc, argv, &w);
-    if (code < 0) code = interpret(&w, &b);
+    if (code < 0) code = interpret_what(&w, &b);
+    if (code < 0) code = interpret_how(&w, &b);
     operation_fn *run = code < 0 ? operation(argc - optind, argv + optind, &w, &b) : NULL;
     if (!run) {
         cuzk_buf_free(&command);
