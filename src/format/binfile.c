@@ -229,16 +229,11 @@ cuzk_status cuzk_binfile_put_u32(cuzk_binfile_writer *w, uint32_t v, cuzk_err *e
     return cuzk_binfile_put(w, b, sizeof b, err);
 }
 
-cuzk_status cuzk_binfile_section_end(cuzk_binfile_writer *w, cuzk_err *err) {
-    if (w->left == 0) return CUZK_OK;
-    return cuzk_err_set(err, CUZK_STATUS_BUG, "%s: %" PRIu64 " announced bytes missing",
-                        w->out->path, w->left);
-}
-
 cuzk_status cuzk_binfile_end(cuzk_binfile_writer *w, cuzk_err *err) {
     if (w->left || w->left_sections)
-        return cuzk_err_set(err, CUZK_STATUS_BUG, "%s: %" PRIu32 " announced sections missing",
-                            w->out->path, w->left_sections);
+        return cuzk_err_set(err, CUZK_STATUS_BUG,
+                            "%s: %" PRIu64 " announced bytes and %" PRIu32 " sections missing",
+                            w->out->path, w->left, w->left_sections);
     return flush(w, err);
 }
 

@@ -110,7 +110,7 @@ static inline bool cuzk_scalar_is_canonical(const cuzk_fr_ops *fr, const void *p
 /* Writes a container through a buffer. Every section's length is said before its payload, so the
  * output may be a pipe.
  *
- *     begin; for each section: section_begin, put…, section_end; end
+ *     begin; for each section: section_begin, put…; end
  *
  * The caller owns `out` and commits or aborts it. Not thread-safe. */
 typedef struct cuzk_binfile_writer {
@@ -123,15 +123,14 @@ typedef struct cuzk_binfile_writer {
 
 cuzk_status cuzk_binfile_begin(cuzk_binfile_writer *w, cuzk_out *out, const char magic[4],
                                uint32_t version, uint32_t sections, cuzk_err *err) CUZK_MUST_CHECK;
+/* BUG when the section before is not complete, or all sections have been written. */
 cuzk_status cuzk_binfile_section_begin(cuzk_binfile_writer *w, uint32_t type, uint64_t len,
                                        cuzk_err *err) CUZK_MUST_CHECK;
 /* BUG when more is put than section_begin said. */
 cuzk_status cuzk_binfile_put(cuzk_binfile_writer *w, const void *data, size_t n,
                              cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_binfile_put_u32(cuzk_binfile_writer *w, uint32_t v, cuzk_err *err) CUZK_MUST_CHECK;
-/* BUG when less was put than section_begin said. */
-cuzk_status cuzk_binfile_section_end(cuzk_binfile_writer *w, cuzk_err *err) CUZK_MUST_CHECK;
-/* Flushes. BUG when sections are missing. */
+/* Flushes. BUG when bytes of the last section or whole sections are missing. */
 cuzk_status cuzk_binfile_end(cuzk_binfile_writer *w, cuzk_err *err) CUZK_MUST_CHECK;
 /* Frees the buffer; call it always, after end or after a failure. */
 void cuzk_binfile_writer_free(cuzk_binfile_writer *w);

@@ -63,8 +63,9 @@ cuzk_status cuzk_zkey_from_memory(cuzk_zkey **out, const void *data, size_t len,
 void cuzk_zkey_free(cuzk_zkey *zk);
 
 /* Checks every point of an open key: canonical and on its curve, with `full` in its subgroup as
- * well. BAD_INPUT names the first bad one by section, offset and index. Reads the whole file; about
- * 60 ns a point of G1 without full on one core. pool may be NULL. Thread-safe. */
+ * well. BAD_INPUT names the first bad one by section, offset and index. Reads the whole file: on
+ * one core about 0.1 us a point without full, and with it some us a point of BN254's G2, tens of us
+ * on BLS12-381. pool may be NULL. Thread-safe. */
 cuzk_status cuzk_zkey_check_points(const cuzk_zkey *zk, bool full, cuzk_pool *pool,
                                    cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "format/binfile.h"
 #include "format/zkey.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct {
     const cuzk_toxic *toxic;
     cuzk_pool *pool;
     cuzk_out out;
+    cuzk_binfile_writer writer;
     cuzk_progress progress;
     unsigned log2n;
     size_t n, n_wires, n_public;
@@ -142,16 +144,15 @@ static cuzk_status columns(setup *s, cuzk_err *err) {
 }
 
 static cuzk_status put(setup *s, const void *data, size_t n, cuzk_err *err) {
-    return cuzk_out_write(&s->out, data, n, err);
+    return cuzk_binfile_put(&s->writer, data, n, err);
 }
 
 static cuzk_status put_u32(setup *s, uint32_t v, cuzk_err *err) {
-    return put(s, &v, 4, err);
+    return cuzk_binfile_put_u32(&s->writer, v, err);
 }
 
 static cuzk_status begin_section(setup *s, uint32_t type, uint64_t len, cuzk_err *err) {
-    CUZK_TRY(put_u32(s, type, err));
-    return put(s, &len, 8, err);
+    return cuzk_binfile_section_begin(&s->writer, type, len, err);
 }
 
 /* Multiplies the generator by n scalars that fill() gives and writes the points. fill receives
@@ -237,9 +238,7 @@ static cuzk_status put_header(setup *s, cuzk_err *err) {
     const cuzk_toxic *t = s->toxic;
     size_t n8q = s->curve->fp_limbs * 8u, p1 = s->curve->g1.point_size,
            p2 = s->curve->g2.point_size;
-    CUZK_TRY(put(s, "zkey", 4, err));
-    CUZK_TRY(put_u32(s, 1, err));
-    CUZK_TRY(put_u32(s, 10, err));
+    CUZK_TRY(cuzk_binfile_begin(&s->writer, &s->out, "zkey", 1, 10, err));
     CUZK_TRY(begin_section(s, 1, 4, err));
     CUZK_TRY(put_u32(s, 1, err)); /* groth16 */
     CUZK_TRY(begin_section(s, 2, 4 + n8q + 4 + 32 + 12 + 3 * p1 + 3 * p2, err));
@@ -388,6 +387,8 @@ cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_tox
     if (st == CUZK_OK) {
         st = put_header(&s, err);
         if (st == CUZK_OK) st = put_sections(&s, err);
+        if (st == CUZK_OK) st = cuzk_binfile_end(&s.writer, err);
+        cuzk_binfile_writer_free(&s.writer);
         if (st == CUZK_OK)
             st = cuzk_out_commit(&s.out, err);
         else
