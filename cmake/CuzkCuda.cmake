@@ -19,12 +19,11 @@ if(CUZK_CUDA)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 endif()
 
-# Flags for a target's .cu files. Registers and spills of every kernel are printed into the build
-# log; tools/check_sass.py reads them from the objects. C's designated types (cuzk_point's
+# Flags for a target's .cu files. Device code is left uncompressed for tools/check_sass.py. C's designated types (cuzk_point's
 # _Alignas) are spelled alignas in C++.
 function(cuzk_cuda_flags target)
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --extended-lambda --expt-relaxed-constexpr
+    $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --no-compress --extended-lambda --expt-relaxed-constexpr
       -Xcompiler=-Wall,-Wextra,-Wno-unused-function,-Wno-pedantic,-Wno-unknown-pragmas
       --diag-suppress=177>)
   target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:_Alignas=alignas>)

@@ -147,6 +147,27 @@ cuzk_status make_table(msm_case *c, cuzk_err *err) {
     return cuzk_cuda_sync(c->dev, err);
 }
 
+/* Some of the table's points against the host: *ok stays true when all are right. */
+cuzk_status check_table(msm_case *c, bool *ok, cuzk_err *err) {
+    const size_t picks[4] = {0, 1 % c->n, c->n / 2, c->n - 1};
+    for (size_t j : picks) {
+        const cuzk_u256 plain = {{j, 0, 0, 0}};
+        cuzk_u256 k;
+        cuzk_point want, got;
+        c->curve->fr->to_mont(&k, &plain);
+        c->curve->fr->add(&k, &k, &c->s);
+        c->curve->fr->from_mont(&k, &k);
+        c->ops->mul(want.b, c->ops->generator, &k);
+        CUZK_TRY(cuzk_cuda_download(c->dev, got.b, (char *)c->table + j * c->ops->point_size,
+                                    c->ops->point_size, err));
+        if (memcmp(want.b, got.b, c->ops->point_size) != 0) {
+            fprintf(stderr, "msm %s: base %zu is wrong\n", c->curve->name, j);
+            *ok = false;
+        }
+    }
+    return CUZK_OK;
+}
+
 cuzk_status make_pattern(msm_case *c, const pattern *p, cuzk_point *want, cuzk_err *err) {
     const cuzk_fr_ops *fr = c->curve->fr;
     const unsigned grid = (unsigned)((c->n + 255) / 256);
@@ -229,6 +250,9 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id id, c
     CUZK_TRY(cuzk_cuda_alloc(dev, &c.scalars, c.n * 32, err));
     CUZK_TRY(cuzk_cuda_alloc(dev, &c.sums, (c.n + 255) / 256 * 32, err));
     CUZK_TRY(make_table(&c, err));
+    bool bases_ok = true;
+    CUZK_TRY(check_table(&c, &bases_ok, err));
+    if (!bases_ok) rep->failures++;
     const int reps = o.quick ? 0 : o.reps;
     for (const pattern &p : patterns) {
         if (!o.patterns && p.scalars == S_ZERO) break;

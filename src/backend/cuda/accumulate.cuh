@@ -96,6 +96,15 @@ template <class E, int NT> struct list_cursor {
     __device__ __forceinline__ const uint4 *point(uint32_t id) const {
         return a.points + (size_t)(id & 0x7fffffffu) * (E::N / 2);
     }
+    /* Where the thread keeps accumulator i and prefix i: offsets of 32 bits from the kernel's
+     * parameters, so that no 64-bit pointer stays in registers. */
+    uint32_t home;
+    __device__ __forceinline__ uint4 *acc(int i) const {
+        return a.acc + ((home + (uint32_t)i) * (E::N / 2 * NT) + threadIdx.x);
+    }
+    __device__ __forceinline__ uint4 *prefix(int i) const {
+        return a.prefix + ((home + (uint32_t)i) * (E::N / 4 * NT) + threadIdx.x);
+    }
 };
 
 /* Decides an exceptional pair exactly and puts into d what the batch inversion shall invert. */
@@ -170,14 +179,14 @@ CUZK_GPU_D bool pair_diff(uint32_t *d, const stage<E, NT> &s, bool active) {
 }
 
 template <class E, int NT>
-CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, const uint4 *acc,
-                        uint4 *prefix, int m, const stage<E, NT> &s) {
-    constexpr int N = E::N, Q = N / 4;
+CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, int m,
+                        const stage<E, NT> &s) {
+    constexpr int N = E::N;
     uint32_t id, id_next = 0;
     bool active = lists.element(lists.range(0), id), active_next = false;
     if (m > 1) active_next = lists.element(lists.range(1), id_next);
     uint2 range = m > 2 ? lists.range(2) : make_uint2(0, 0); /* fetched one step before its index */
-    fetch<N, NT>(s.ax, acc, NT);
+    fetch<N, NT>(s.ax, lists.acc(0), NT);
     fetch<N, NT>(s.px, lists.point(id), 1);
     async_commit();
 #pragma unroll 1
@@ -187,13 +196,13 @@ CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, const u
         if (pair_diff<E, NT>(d, s, active)) {
             uint32_t e[N];
             copy_words<N>(e, d);
-            (void)resolve_pair<E>(e, acc + i * 2 * Q * NT, NT, lists.point(id), active, id >> 31);
+            (void)resolve_pair<E>(e, lists.acc(i), NT, lists.point(id), active, id >> 31);
             copy_words<N>(d, e);
         }
         id = id_next;
         active = active_next;
         if (i + 1 < m) {
-            fetch<N, NT>(s.ax, acc + (i + 1) * 2 * Q * NT, NT);
+            fetch<N, NT>(s.ax, lists.acc(i + 1), NT);
             fetch<N, NT>(s.px, lists.point(id), 1);
         }
         async_commit();
@@ -202,25 +211,25 @@ CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, const u
         if (i == 0) {
             copy_words<N>(prod, d);
         } else {
-            put_planes<N>(prefix + i * Q * NT, NT, prod);
+            put_planes<N>(lists.prefix(i), NT, prod);
             E::mul(prod, prod, d);
         }
     }
 }
 
 template <class E, int NT>
-CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, uint4 *acc_base,
-                         const uint4 *prefix, int m, const stage<E, NT> &s) {
+CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
+                         const stage<E, NT> &s) {
     constexpr int N = E::N, Q = N / 4;
     uint32_t id, id_next = 0;
     bool active = lists.element(lists.range(m - 1), id), active_next = false;
     if (m > 1) active_next = lists.element(lists.range(m - 2), id_next);
     uint2 range = m > 2 ? lists.range(m - 3) : make_uint2(0, 0);
     {
-        const uint4 *acc = acc_base + (m - 1) * 2 * Q * NT, *point = lists.point(id);
+        const uint4 *acc = lists.acc(m - 1), *point = lists.point(id);
         fetch<N, NT>(s.ax, acc, NT);
         fetch<N, NT>(s.px, point, 1);
-        if (m > 1) fetch<N, NT>(s.pre, prefix + (m - 1) * Q * NT, NT);
+        if (m > 1) fetch<N, NT>(s.pre, lists.prefix(m - 1), NT);
         fetch<N, NT>(s.ay, acc + Q * NT, NT);
         fetch<N, NT>(s.py, point + Q, 1);
         async_commit();
@@ -228,23 +237,20 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, uint4 *
 #pragma unroll 1
     for (int i = m - 1; i >= 0; i--) {
         uint32_t d[N], w[N];
-        uint4 *acc = acc_base + i * 2 * Q * NT;
         int kind = ADD_NORMAL;
         async_wait();
-        const uint4 *point = lists.point(id);
-        const bool negate = id >> 31;
+        const uint32_t current = id;
         if (pair_diff<E, NT>(d, s, active)) {
             uint32_t e[N];
             copy_words<N>(e, d);
-            kind = resolve_pair<E>(e, acc, NT, point, active, negate);
+            kind = resolve_pair<E>(e, lists.acc(i), NT, lists.point(current), active, current >> 31);
             copy_words<N>(d, e);
         }
         id = id_next;
         active = active_next;
-        const uint4 *next = lists.point(id);
         if (i > 0) {
             get_shared<N, NT>(w, s.pre);
-            if (i > 1) fetch<N, NT>(s.pre, prefix + (i - 1) * Q * NT, NT);
+            if (i > 1) fetch<N, NT>(s.pre, lists.prefix(i - 1), NT);
             E::mul(w, inv, w);
             E::mul(inv, inv, d);
         } else {
@@ -255,13 +261,13 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, uint4 *
             uint32_t ay[N], py[N];
             get_shared<N, NT>(py, s.py);
             get_shared<N, NT>(ay, s.ay);
-            if (i > 0) fetch<N, NT>(s.py, next + Q, 1);
-            if (negate) E::neg(py, py);
+            if (i > 0) fetch<N, NT>(s.py, lists.point(id) + Q, 1);
+            if (current >> 31) E::neg(py, py);
             E::diff(d, py, ay);
         }
         if (kind == ADD_DOUBLE) {
             uint32_t t[N];
-            tangent_numerator<E>(t, acc, NT);
+            tangent_numerator<E>(t, lists.acc(i), NT);
             copy_words<N>(d, t);
         }
         E::mul(d, d, w); /* the slope */
@@ -274,12 +280,12 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, uint4 *
             E::x3(x3, ax, px);
             E::fall(y3, ax, x3);
         }
-        if (kind == ADD_NORMAL) put_planes<N>(acc, NT, x3);
+        if (kind == ADD_NORMAL) put_planes<N>(lists.acc(i), NT, x3);
         get_shared<N, NT>(ay, s.ay);
         if (i > 0) {
-            fetch<N, NT>(s.ax, acc - 2 * Q * NT, NT);
-            fetch<N, NT>(s.px, next, 1);
-            fetch<N, NT>(s.ay, acc - 2 * Q * NT + Q * NT, NT);
+            fetch<N, NT>(s.ax, lists.acc(i - 1), NT);
+            fetch<N, NT>(s.px, lists.point(id), 1);
+            fetch<N, NT>(s.ay, lists.acc(i - 1) + Q * NT, NT);
         }
         async_commit();
         if (i > 1) active_next = lists.element(range, id_next);
@@ -287,17 +293,18 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, uint4 *
         E::mul(y3, d, y3);
         E::y3(y3, ay);
         if (kind == ADD_NORMAL) {
-            put_planes<N>(acc + Q * NT, NT, y3);
+            put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
         } else if (kind != ADD_KEEP) {
             if (kind == ADD_COPY) {
+                const uint4 *point = lists.point(current);
                 get_planes<N>(x3, point, 1);
                 get_planes<N>(y3, point + Q, 1);
-                if (negate) E::neg(y3, y3);
+                if (current >> 31) E::neg(y3, y3);
             } else if (kind == ADD_INFINITY) {
                 CUZK_UNROLL for (int k = 0; k < N; k++) x3[k] = y3[k] = (uint32_t)INFINITY_MARK;
             }
-            put_planes<N>(acc, NT, x3);
-            put_planes<N>(acc + Q * NT, NT, y3);
+            put_planes<N>(lists.acc(i), NT, x3);
+            put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
         }
     }
 }
@@ -416,35 +423,32 @@ CUZK_GPU_D void finish_list(const accumulate_args &a, uint32_t rank, const uint4
 
 template <class E, int NT, int MINB>
 __global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ accumulate_args a) {
-    constexpr int N = E::N, Q = N / 4;
     extern __shared__ uint4 dynamic[];
     __shared__ uint32_t shared_chunk;
     const int t = (int)threadIdx.x;
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
     const stage<E, NT> s(base + t * 16);
     const int warp = (int)blockIdx.x / a.sms % (NT / 32);
-    uint4 *acc = a.acc + (size_t)blockIdx.x * a.m * 2 * Q * NT + t;
-    uint4 *prefix = a.prefix + (size_t)blockIdx.x * a.m * Q * NT + t;
     while (true) {
         if (t == 0) shared_chunk = atomicAdd(a.counter, 1);
         __syncthreads();
         const uint32_t chunk = shared_chunk;
         if ((size_t)chunk * a.m * NT >= a.lists) return;
-        list_cursor<E, NT> lists = {a, chunk * a.m * NT + t, 0};
+        list_cursor<E, NT> lists = {a, chunk * a.m * NT + t, 0, blockIdx.x * a.m};
         /* lists are sorted by length: the chunk's first is its longest */
         const uint2 longest = a.ranges[chunk * a.m * NT];
         const uint32_t rounds = longest.y - longest.x;
-        for (int i = 0; i < a.m; i++) start_list<E, NT>(lists, acc + i * 2 * Q * NT, i);
+        for (int i = 0; i < a.m; i++) start_list<E, NT>(lists, lists.acc(i), i);
 #pragma unroll 1
         for (uint32_t round = 1; round < rounds; round++) {
             lists.round = round;
-            uint32_t inv[N];
-            forward<E, NT>(inv, lists, acc, prefix, a.m, s);
+            uint32_t inv[E::N];
+            forward<E, NT>(inv, lists, a.m, s);
             block_invert<E, NT>(inv, base, warp);
-            backward<E, NT>(inv, lists, acc, prefix, a.m, s);
+            backward<E, NT>(inv, lists, a.m, s);
         }
         for (int i = 0; i < a.m; i++)
-            finish_list<E, NT>(a, lists.first + i * NT, acc + i * 2 * Q * NT);
+            finish_list<E, NT>(a, lists.first + i * NT, lists.acc(i));
         __syncthreads();
     }
 }

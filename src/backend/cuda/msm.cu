@@ -24,7 +24,10 @@ extern "C" {
 
 using cuzk_gpu::accumulate_args;
 
-enum { MSM_LISTS_PER_THREAD = 32, MSM_EVENTS = 4, MSM_MERGE_CAP = 64 };
+enum { MSM_LISTS_PER_THREAD = 32, MSM_EVENTS = 4, MSM_MERGE_CAP = 16 };
+
+/* Sets are sorted together up to this many digits: small sorts are all launch latency. */
+static const size_t MSM_BATCH_DIGITS = (size_t)1 << 26;
 
 struct cuzk_cuda_msm {
     cuzk_cuda *dev;
@@ -34,13 +37,14 @@ struct cuzk_cuda_msm {
     size_t digits;          /* of all sets */
     uint32_t all_buckets;
     uint32_t cap;           /* of a list's length, first level */
+    int batch;              /* sets sorted together */
     int lg_slices, lg_slice_len;
     const void *points;     /* the table, or the caller's bases */
     void *table;
-    uint32_t *index, *first, *offset[2];
+    uint32_t *index, *first, *offset[3];
     cuzk__msm_lists lists;
     cuzk__msm_sorter sorter;
-    void *sums[2], *acc, *prefix;
+    void *sums[3], *acc, *prefix;
     void *slice_acc, *slice_run, *partial, *result;
     void *host_result;
     size_t result_bytes, table_bytes, scratch_bytes;
@@ -135,22 +139,27 @@ static cuzk_status build_table(cuzk_cuda_msm *m, const void *bases, cuzk_err *er
 
 static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
     const cuzk__msm_shape *s = &m->shape;
-    const size_t set_digits = s->n * (size_t)s->factor, buckets = m->all_buckets;
+    const size_t batch_digits = s->n * (size_t)(s->factor * m->batch), buckets = m->all_buckets;
     const size_t max_lists = m->lists.max_lists;
     CUZK_TRY(take_words(m, &m->index, m->digits, err));
     CUZK_TRY(take_words(m, &m->first, buckets + (size_t)s->sets, err));
-    CUZK_TRY(take_words(m, &m->offset[0], buckets + 1, err));
-    CUZK_TRY(take_words(m, &m->offset[1], buckets + 1, err));
+    for (int i = 0; i < 3; i++) CUZK_TRY(take_words(m, &m->offset[i], buckets + 1, err));
     for (int i = 0; i < 2; i++) {
         CUZK_TRY(take_words(m, &m->lists.key[i], max_lists, err));
         CUZK_TRY(take_words(m, &m->lists.slot[i], max_lists, err));
-        CUZK_TRY(take_words(m, &m->sorter.keys[i], set_digits, err));
+        CUZK_TRY(take_words(m, &m->sorter.keys[i], batch_digits, err));
     }
     uint32_t *ranges;
     CUZK_TRY(take_words(m, &ranges, max_lists * 2, err));
     m->lists.ranges = (uint2 *)ranges;
-    CUZK_TRY(take_words(m, &m->sorter.values, set_digits, err));
-    CUZK_TRY(cuzk__msm_temp_bytes(set_digits, s->window, max_lists, buckets,
+    CUZK_TRY(take_words(m, &ranges, max_lists * 2, err));
+    m->lists.unordered = (uint2 *)ranges;
+    uint32_t *bias;
+    CUZK_TRY(take_words(m, &bias, s->n * 10, err));
+    m->sorter.bias = (uint64_t *)bias;
+    CUZK_TRY(take_words(m, &m->sorter.flips, s->n / 32 + 1, err));
+    CUZK_TRY(take_words(m, &m->sorter.values, batch_digits, err));
+    CUZK_TRY(cuzk__msm_temp_bytes(batch_digits, 32, max_lists, buckets,
                                   &m->sorter.temp_bytes, err));
     return take(m, &m->sorter.temp, m->sorter.temp_bytes, err);
 }
@@ -159,7 +168,9 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     const size_t point = m->g->point_bytes, xyzz = m->g->xyzz_bytes;
     const size_t resident = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads);
     CUZK_TRY(take(m, &m->sums[0], m->lists.max_lists * point, err));
-    CUZK_TRY(take(m, &m->sums[1], m->lists.max_lists * point, err));
+    const size_t merged = m->lists.max_lists / MSM_MERGE_CAP + m->lists.max_lists / 2 + 1;
+    CUZK_TRY(take(m, &m->sums[1], merged * point, err));
+    CUZK_TRY(take(m, &m->sums[2], merged * point, err));
     CUZK_TRY(take(m, &m->acc, resident * MSM_LISTS_PER_THREAD * point, err));
     CUZK_TRY(take(m, &m->prefix, resident * MSM_LISTS_PER_THREAD * point / 2, err));
     const size_t slices = (size_t)m->shape.sets << m->lg_slices;
@@ -173,22 +184,29 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* Lists: at least as many as fill the device with 32 a thread, where there are that many digits;
- * a bucket of uniform scalars is otherwise left whole. Slices: 4 to 64 buckets, 2^16 threads. */
+/* Lists: a bucket of uniform scalars is one list, or few enough to give every thread 24, if that
+ * leaves lists of 16 or more; nothing longer than uniform scalars make (four standard deviations
+ * above the average), since the longest list decides how long its block works. Slices: 4 to 64
+ * buckets, 2^16 threads. */
 static void choose_cuts(cuzk_cuda_msm *m) {
-    const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) *
-                        MSM_LISTS_PER_THREAD;
+    const size_t want =
+        (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
     const size_t average = m->digits / m->all_buckets + 1;
-    size_t cap = 2 * average + 32;
-    if (m->all_buckets < want / 2) {
-        cap = m->digits / want + 1;
-        cap = cap < 16 ? 16 : cap;
-    }
+    size_t root = 1;
+    while (root * root < average) root++;
+    size_t parts = (want + m->all_buckets - 1) / m->all_buckets;
+    if (parts < 2 && average > 64) parts = 2;
+    size_t cap = (average + 4 * root) / parts + 1;
+    if (cap < 16) cap = 16;
     m->cap = (uint32_t)cap;
     m->lists.max_lists = m->all_buckets + m->digits / cap + 1;
+    m->batch = 1;
+    while (m->batch < m->shape.sets &&
+           cuzk__msm_digits_of(&m->shape, 0, m->batch + 1) <= MSM_BATCH_DIGITS)
+        m->batch++;
     int lg_len = 2;
     while (lg_len < 6 && m->all_buckets >> (lg_len + 1) >= 65536) lg_len++;
-    int lg_buckets = m->shape.window - 1;
+    const int lg_buckets = m->shape.window - 1;
     if (lg_len > lg_buckets) lg_len = lg_buckets;
     m->lg_slice_len = lg_len;
     m->lg_slices = lg_buckets - lg_len;
@@ -236,12 +254,13 @@ fail:
 
 void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
     if (!m) return;
-    void *owned[] = {m->table,      m->index,         m->first,          m->offset[0],
-                     m->offset[1],  m->lists.key[0],  m->lists.key[1],   m->lists.slot[0],
-                     m->lists.slot[1], m->lists.ranges, m->sorter.keys[0], m->sorter.keys[1],
-                     m->sorter.values, m->sorter.temp, m->sums[0],       m->sums[1],
-                     m->acc,        m->prefix,        m->slice_acc,      m->slice_run,
-                     m->partial,    m->result};
+    void *owned[] = {m->table,         m->index,          m->first,           m->offset[0],
+                     m->offset[1],     m->offset[2],      m->lists.key[0],    m->lists.key[1],
+                     m->lists.slot[0], m->lists.slot[1],  m->lists.ranges,    m->lists.unordered,
+                     m->sorter.bias,   m->sorter.flips,   m->sorter.keys[0],  m->sorter.keys[1],
+                     m->sorter.values, m->sorter.temp,    m->sums[0],         m->sums[1],
+                     m->sums[2],       m->acc,            m->prefix,          m->slice_acc,
+                     m->slice_run,     m->partial,        m->result};
     for (void *p : owned) cuzk_cuda_free(m->dev, p);
     for (int i = 0; i < MSM_EVENTS; i++)
         if (m->events[i]) (void)cudaEventDestroy(m->events[i]);
@@ -263,9 +282,14 @@ static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_
                              const cuzk__msm_lists *l, uint32_t lists, void *sums, int level,
                              cuzk_err *err) {
     const uint32_t resident = (uint32_t)(m->dev->info.sms * m->g->min_blocks);
-    uint32_t per_thread = (lists + resident * (uint32_t)m->g->threads - 1) /
-                          (resident * (uint32_t)m->g->threads);
-    if (per_thread > MSM_LISTS_PER_THREAD) per_thread = MSM_LISTS_PER_THREAD;
+    const uint32_t threads = resident * (uint32_t)m->g->threads;
+    /* Equal shares: a multiple of the resident blocks, so that none is left over. Several chunks a
+     * block, where that leaves threads enough lists to share an inversion: a block that began with
+     * long lists then ends with short ones. */
+    const uint32_t full = threads * MSM_LISTS_PER_THREAD, each = lists / threads;
+    uint32_t waves = (lists + full - 1) / full;
+    if (waves < 3) waves = each >= 40 ? 3 : each >= 16 ? 2 : 1;
+    const uint32_t per_thread = (lists + threads * waves - 1) / (threads * waves);
     const uint32_t chunk = per_thread * (uint32_t)m->g->threads;
     const uint32_t chunks = (lists + chunk - 1) / chunk;
     accumulate_args a = {};
@@ -283,6 +307,44 @@ static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_
     return m->g->accumulate(m->dev, &a, (int)(chunks < resident ? chunks : resident), err);
 }
 
+static cuzk_status sort_digits(cuzk_cuda_msm *m, const void *scalars, cuzk_err *err) {
+    const cuzk__msm_shape *s = &m->shape;
+    CUZK_TRY(cuzk__msm_prepare_scalars(m->dev, s, &m->fr->modulus, scalars, &m->sorter, err));
+    size_t origin = 0;
+    uint32_t *first = m->first;
+    for (int set = 0; set < s->sets; set += m->batch) {
+        const int count = s->sets - set < m->batch ? s->sets - set : m->batch;
+        CUZK_TRY(cuzk__msm_sort_sets(m->dev, s, set, count, &m->sorter, m->index, (uint32_t)origin,
+                                     first, err));
+        origin += cuzk__msm_digits_of(s, set, count);
+        first += (size_t)count * s->buckets + 1;
+    }
+    return CUZK_OK;
+}
+
+/* Leaves the sum of each bucket with digits in sums[0], at its first list's number offset[0]. */
+static cuzk_status sum_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
+    cuzk__msm_lists l = m->lists;
+    uint32_t lists, most;
+    l.offset = m->offset[0];
+    CUZK_TRY(cuzk__msm_make_lists(m->dev, m->first, m->shape.buckets * (uint32_t)m->batch,
+                                  m->all_buckets, m->cap, 1, &l, &m->sorter, &lists, &most, err));
+    if (lists) CUZK_TRY(sum_lists(m, m->points, m->index, &l, lists, m->sums[0], 0, err));
+    /* the partial sums of divided buckets, level by level */
+    int from = 0;
+    for (int level = 1; most > 1 && level < CUZK__CUDA_COUNTERS - 1; level++) {
+        const int to = from == 1 ? 2 : 1;
+        l.offset = m->offset[to];
+        CUZK_TRY(cuzk__msm_make_lists(m->dev, m->offset[from], UINT32_MAX, m->all_buckets,
+                                      MSM_MERGE_CAP, 2, &l, &m->sorter, &lists, &most, err));
+        CUZK_TRY(sum_lists(m, m->sums[from], NULL, &l, lists, m->sums[to], level, err));
+        CUZK_TRY(cuzk__msm_settle(m->dev, m->sums[0], m->offset[0], m->sums[to], m->offset[to],
+                                  m->all_buckets, m->g->point_bytes, err));
+        from = to;
+    }
+    return CUZK_OK;
+}
+
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
                               cuzk_err *err) {
     const cuzk_cuda *dev = m->dev;
@@ -290,33 +352,11 @@ cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point 
     CUZK_CUDA(cudaMemsetAsync(dev->counters, 0, CUZK__CUDA_COUNTERS * sizeof(unsigned),
                               dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
-    uint32_t origin = 0;
-    for (int set = 0; set < s->sets; set++) {
-        CUZK_TRY(cuzk__msm_sort_set(dev, s, set, &m->fr->modulus, scalars, &m->sorter, m->index,
-                                    origin, m->first + (size_t)set * (s->buckets + 1), err));
-        origin += (uint32_t)(s->n * (size_t)((s->windows - set + s->sets - 1) / s->sets));
-    }
+    CUZK_TRY(sort_digits(m, scalars, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
-    const void *points = m->points;
-    const uint32_t *index = m->index, *first = m->first;
-    uint32_t per_set = s->buckets, cap = m->cap, lists, most;
-    int level = 0;
-    do {
-        cuzk__msm_lists l = m->lists;
-        l.offset = m->offset[level & 1];
-        CUZK_TRY(cuzk__msm_make_lists(dev, first, per_set, m->all_buckets, cap, &l, &m->sorter,
-                                      &lists, &most, err));
-        if (lists)
-            CUZK_TRY(sum_lists(m, points, index, &l, lists, m->sums[level & 1], level, err));
-        points = m->sums[level & 1];
-        index = NULL;
-        first = l.offset;
-        per_set = 0;
-        cap = MSM_MERGE_CAP;
-        level++;
-    } while (lists && most > 1 && level < CUZK__CUDA_COUNTERS - 1);
+    CUZK_TRY(sum_buckets(m, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    CUZK_TRY(m->g->reduce(dev, points, first, s->buckets, (uint32_t)s->sets, m->lg_slices,
+    CUZK_TRY(m->g->reduce(dev, m->sums[0], m->offset[0], s->buckets, (uint32_t)s->sets, m->lg_slices,
                           m->slice_acc, m->slice_run, m->partial, m->result, err));
     CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
                               dev->stream));

@@ -1,5 +1,5 @@
-/* One group's point operations: launches of the kernels in accumulate.cuh and msm_points.cuh, and
- * the last steps on the host. Each msm_<group>.cu instantiates it once. */
+/* One group's point operations: launches of the kernels in accumulate.cuh and msm_points.cuh.
+ * Each msm_<group>.cu instantiates it once. */
 #ifndef CUZK_BACKEND_CUDA_MSM_GROUP_CUH
 #define CUZK_BACKEND_CUDA_MSM_GROUP_CUH
 
@@ -71,33 +71,9 @@ template <class G, int NT, int MINB> struct msm_group {
         return CUZK_OK;
     }
 
-    /* sum over sets of 2^(window set) (acc + 2^lg_slice_len sum_j 2^j run_j). */
-    static void combine(const void *result, uint32_t sets, int window, int lg_slices,
-                        int lg_slice_len, cuzk_point *out) {
-        const xyzz *sum = (const xyzz *)result;
-        xyzz total, r;
-        G::host_clear(&total);
-        for (uint32_t set = sets; set-- > 0;) {
-            const xyzz *mode = sum + (size_t)set * (1 + lg_slices);
-            for (int i = 0; i < window; i++) G::host_twice(&total);
-            G::host_clear(&r);
-            for (int j = lg_slices; j > 0; j--) {
-                G::host_twice(&r);
-                G::host_add(&r, &mode[j]);
-            }
-            for (int i = 0; i < lg_slice_len; i++) G::host_twice(&r);
-            G::host_add(&total, &r);
-            G::host_add(&total, &mode[0]);
-        }
-        affine a;
-        G::host_to_affine(&a, &total);
-        memset(out, 0, sizeof *out);
-        memcpy(out->b, &a, sizeof a);
-    }
-
     static constexpr cuzk__cuda_group_ops ops() {
         return {sizeof(affine), sizeof(xyzz), NT, MINB,   prepare, run_accumulate,
-                reduce,         shift,        plus, combine};
+                reduce,         shift,        plus, G::combine};
     }
 };
 

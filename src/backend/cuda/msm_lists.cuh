@@ -17,15 +17,17 @@ struct cuzk__msm_shape {
 
 /* Device arrays for the lists of one level; all sizes for `max_lists` lists. */
 struct cuzk__msm_lists {
-    uint32_t *first;    /* per bucket (+1): where its elements begin */
     uint32_t *offset;   /* per bucket (+1): number of its first list */
     uint32_t *key[2], *slot[2]; /* lists by number, then by length: sort buffers */
+    uint2 *unordered;   /* ranges by number of the list */
     uint2 *ranges;      /* by rank */
     size_t max_lists;
 };
 
 struct cuzk__msm_sorter {
-    uint32_t *keys[2], *values; /* one set's digits */
+    uint64_t *bias;             /* scalars as digits without carries: 5 words of 64 bits by plane */
+    uint32_t *flips;            /* one bit a scalar: its digits' signs are reversed */
+    uint32_t *keys[2], *values; /* the digits of one batch of sets */
     void *temp;                 /* CUB */
     size_t temp_bytes;
 };
@@ -34,20 +36,35 @@ struct cuzk__msm_sorter {
 cuzk_status cuzk__msm_temp_bytes(size_t pairs, int key_bits, size_t lists, size_t buckets,
                                  size_t *bytes, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* Digits of one set of all scalars, sorted by bucket: index words (base number, top bit: negate)
- * go to `index`, the beginnings of the buckets (counted from `origin`) to first[0..buckets].
- * modulus: the scalar field's, for replacing s > r/2 by r - s. Returns the digits' count. */
-cuzk_status cuzk__msm_sort_set(const cuzk_cuda *dev, const cuzk__msm_shape *shape, int set,
-                               const cuzk_u256 *modulus, const void *scalars,
-                               const cuzk__msm_sorter *sorter, uint32_t *index, uint32_t origin,
-                               uint32_t *first, cuzk_err *err) CUZK_MUST_CHECK;
+/* Rewrites the scalars so that digits can be read without carries: into sorter->bias, flips.
+ * modulus: the scalar field's, for replacing s > r/2 by r - s. */
+cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
+                                      const cuzk_u256 *modulus, const void *scalars,
+                                      const cuzk__msm_sorter *sorter, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Number of digits of sets first_set .. first_set + count - 1. */
+size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int count);
+
+/* Digits of a batch of sets, sorted by bucket (numbered through the batch): index words (base
+ * number, top bit: negate) go to index[origin..], the beginnings of the batch's buckets to
+ * first[0..count * buckets]. */
+cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *shape, int first_set,
+                                int count, const cuzk__msm_sorter *sorter, uint32_t *index,
+                                uint32_t origin, uint32_t *first, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Cuts the elements of each bucket into lists of at most `cap` and orders the lists by length,
- * longest first. stride: buckets of a set have stride = buckets + 1 entries in `first`, or 0 when
- * `first` is contiguous. Waits for the counts. *longest: lists of the most divided bucket. */
-cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, uint32_t per_set,
-                                 uint32_t buckets, uint32_t cap, const cuzk__msm_lists *l,
-                                 const cuzk__msm_sorter *sorter, uint32_t *lists,
-                                 uint32_t *most, cuzk_err *err) CUZK_MUST_CHECK;
+ * longest first. `first` has an entry for each bucket and one more after every per_batch of them.
+ * Buckets of fewer than `least` elements get no list. Waits for the counts: *lists, and *most, the
+ * lists of the most divided bucket (0 or 1: none is divided). */
+cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, uint32_t per_batch,
+                                 uint32_t buckets, uint32_t cap, uint32_t least,
+                                 const cuzk__msm_lists *l, const cuzk__msm_sorter *sorter,
+                                 uint32_t *lists, uint32_t *most, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Copies the sums of buckets that are down to one list in `from` (numbered by from_offset) to the
+ * bucket's place in `to`: its first list's number in to_offset. */
+cuzk_status cuzk__msm_settle(const cuzk_cuda *dev, void *to, const uint32_t *to_offset,
+                             const void *from, const uint32_t *from_offset, uint32_t buckets,
+                             size_t point_bytes, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -8,6 +8,10 @@
 #include "backend/cuda/accumulate.cuh"
 #include "backend/cuda/dev_fields.cuh"
 
+extern "C" {
+#include "backend/cuda/msm_combine.h"
+}
+
 namespace cuzk_gpu {
 
 /* Binds the names of one group. The functions are calls: each is thousands of instructions. */
@@ -29,12 +33,7 @@ namespace cuzk_gpu {
         static __device__ __forceinline__ void from_affine(xyzz *r, const affine *a) {             \
             cuzk_##name##_xyzz_from_affine(r, a);                                                  \
         }                                                                                          \
-        static void host_clear(xyzz *r) { cuzk_##name##_xyzz_set_infinity(r); }                    \
-        static void host_twice(xyzz *r) { cuzk_##name##_xyzz_dbl(r, r); }                          \
-        static void host_add(xyzz *r, const xyzz *b) { cuzk_##name##_xyzz_add(r, r, b); }          \
-        static void host_to_affine(affine *r, const xyzz *a) {                                     \
-            cuzk_##name##_xyzz_to_affine(r, a);                                                    \
-        }                                                                                          \
+        static constexpr auto combine = cuzk__cuda_combine_##name;                                 \
     };
 
 /* Thread (set, s): sums over slice s of a set's buckets, b from its end to its begin:
@@ -63,19 +62,39 @@ __global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *s
 
 enum { SUM_THREADS = 64, SUM_SERIAL = 4, SUM_BLOCK = SUM_THREADS * SUM_SERIAL };
 
+/* A point in shared memory: 64-bit words SUM_THREADS apart. Word by word also because nvcc 13.0
+ * spoils the first word of a 128-byte structure that is assigned to shared memory here. */
+template <class P>
+static __device__ __forceinline__ void put_shared_point(uint64_t *shared, const P *p) {
+    const uint64_t *w = (const uint64_t *)p;
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++)
+        shared[i * SUM_THREADS + threadIdx.x] = w[i];
+}
+template <class P>
+static __device__ __forceinline__ void get_shared_point(P *p, const uint64_t *shared, int at) {
+    uint64_t *w = (uint64_t *)p;
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = shared[i * SUM_THREADS + at];
+}
+
+/* *out = the sum of every thread's *mine. */
 template <class G>
-static __device__ __forceinline__ void block_sum(typename G::xyzz *shared, typename G::xyzz *mine,
+static __device__ __forceinline__ void block_sum(uint64_t *shared, typename G::xyzz *mine,
                                                  typename G::xyzz *out) {
-    shared[threadIdx.x] = *mine;
+    put_shared_point(shared, mine);
     for (int h = SUM_THREADS / 2; h; h >>= 1) {
         __syncthreads();
         if ((int)threadIdx.x < h) {
-            typename G::xyzz x = shared[threadIdx.x];
-            G::add(&x, &shared[threadIdx.x + h]);
-            shared[threadIdx.x] = x;
+            typename G::xyzz y;
+            get_shared_point(&y, shared, (int)threadIdx.x + h);
+            G::add(mine, &y);
+            put_shared_point(shared, mine);
         }
     }
-    if (threadIdx.x == 0) *out = shared[0];
+    if (threadIdx.x == 0) {
+        uint64_t *w = (uint64_t *)out;
+        const uint64_t *m = (const uint64_t *)mine;
+        CUZK_UNROLL for (int i = 0; i < (int)(sizeof(typename G::xyzz) / 8); i++) w[i] = m[i];
+    }
 }
 
 /* Block (chunk, mode, set). Mode 0: partial sum of acc over all slices of the set; mode j + 1: of
@@ -84,7 +103,7 @@ template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz *acc,
                                                           const typename G::xyzz *run,
                                                           int lg_slices, typename G::xyzz *partial) {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    extern __shared__ uint64_t words[];
     const uint32_t mode = blockIdx.y, set = blockIdx.z, slices = 1u << lg_slices;
     const uint32_t count = mode ? slices / 2 : slices, j = mode - 1;
     const typename G::xyzz *in = (mode ? run : acc) + (size_t)set * slices;
@@ -94,9 +113,10 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz
         const uint32_t i = blockIdx.x * SUM_BLOCK + k * SUM_THREADS + threadIdx.x;
         if (i >= count) break;
         const uint32_t s = mode ? (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1)) : i;
-        G::add(&x, &in[s]);
+        const typename G::xyzz y = in[s];
+        G::add(&x, &y);
     }
-    block_sum<G>((typename G::xyzz *)bytes, &x,
+    block_sum<G>(words, &x,
                  &partial[((size_t)set * gridDim.y + mode) * gridDim.x + blockIdx.x]);
 }
 
@@ -104,12 +124,14 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz
 template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_partials(const typename G::xyzz *in,
                                                             uint32_t count, typename G::xyzz *out) {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    extern __shared__ uint64_t words[];
     typename G::xyzz x;
     G::clear(&x);
-    for (uint32_t i = threadIdx.x; i < count; i += SUM_THREADS)
-        G::add(&x, &in[(size_t)blockIdx.x * count + i]);
-    block_sum<G>((typename G::xyzz *)bytes, &x, &out[blockIdx.x]);
+    for (uint32_t i = threadIdx.x; i < count; i += SUM_THREADS) {
+        const typename G::xyzz y = in[(size_t)blockIdx.x * count + i];
+        G::add(&x, &y);
+    }
+    block_sum<G>(words, &x, &out[blockIdx.x]);
 }
 
 enum { POINT_THREADS = 128 };

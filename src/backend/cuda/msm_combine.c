@@ -1,0 +1,36 @@
+/* The last steps of an MSM, on the host, where a chain of doublings takes microseconds each instead
+ * of the ten that a single thread of the device needs. */
+#include "backend/cuda/msm_combine.h"
+
+#include "curve/groups.h"
+
+#include <string.h>
+
+/* sum over sets of 2^(window set) (mode_0 + 2^lg_slice_len sum_j 2^j mode_(j+1)). */
+#define COMBINE(name)                                                                              \
+    void cuzk__cuda_combine_##name(const void *result, uint32_t sets, int window, int lg_slices,  \
+                                   int lg_slice_len, cuzk_point *out) {                            \
+        const cuzk_##name##_xyzz_t *sums = result;                                                 \
+        cuzk_##name##_xyzz_t total, r;                                                             \
+        cuzk_##name##_affine_t a;                                                                  \
+        cuzk_##name##_xyzz_set_infinity(&total);                                                   \
+        for (uint32_t set = sets; set-- > 0;) {                                                    \
+            const cuzk_##name##_xyzz_t *mode = sums + (size_t)set * (size_t)(1 + lg_slices);       \
+            for (int i = 0; i < window; i++) cuzk_##name##_xyzz_dbl(&total, &total);               \
+            cuzk_##name##_xyzz_set_infinity(&r);                                                   \
+            for (int j = lg_slices; j > 0; j--) {                                                  \
+                cuzk_##name##_xyzz_dbl(&r, &r);                                                    \
+                cuzk_##name##_xyzz_add(&r, &r, &mode[j]);                                          \
+            }                                                                                      \
+            for (int i = 0; i < lg_slice_len; i++) cuzk_##name##_xyzz_dbl(&r, &r);                 \
+            cuzk_##name##_xyzz_add(&total, &total, &r);                                            \
+            cuzk_##name##_xyzz_add(&total, &total, &mode[0]);                                      \
+        }                                                                                          \
+        cuzk_##name##_xyzz_to_affine(&a, &total);                                                  \
+        memset(out, 0, sizeof *out);                                                               \
+        memcpy(out->b, &a, sizeof a);                                                              \
+    }
+COMBINE(bn254_g1)
+COMBINE(bn254_g2)
+COMBINE(bls12_381_g1)
+COMBINE(bls12_381_g2)

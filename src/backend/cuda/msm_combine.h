@@ -1,0 +1,18 @@
+/* Internal: the host's part of an MSM, one function a group. */
+#ifndef CUZK_BACKEND_CUDA_MSM_COMBINE_H
+#define CUZK_BACKEND_CUDA_MSM_COMBINE_H
+
+#include "curve/curve.h"
+
+/* result: 1 + lg_slices XYZZ sums for each of `sets` bucket sets, as reduce left them; out: the
+ * MSM's affine result. Variable time. */
+void cuzk__cuda_combine_bn254_g1(const void *result, uint32_t sets, int window, int lg_slices,
+                                 int lg_slice_len, cuzk_point *out);
+void cuzk__cuda_combine_bn254_g2(const void *result, uint32_t sets, int window, int lg_slices,
+                                 int lg_slice_len, cuzk_point *out);
+void cuzk__cuda_combine_bls12_381_g1(const void *result, uint32_t sets, int window, int lg_slices,
+                                     int lg_slice_len, cuzk_point *out);
+void cuzk__cuda_combine_bls12_381_g2(const void *result, uint32_t sets, int window, int lg_slices,
+                                     int lg_slice_len, cuzk_point *out);
+
+#endif
