@@ -78,6 +78,7 @@ if(TARGET cuzk_api)
   install(EXPORT cuzkTargets NAMESPACE cuzk:: DESTINATION ${package})
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cuzkConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/cuzkConfigVersion.cmake DESTINATION ${package})
+  file(RELATIVE_PATH CUZK_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/libcuzk.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/libcuzk.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/libcuzk.pc

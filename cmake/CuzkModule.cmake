@@ -5,7 +5,7 @@
 # (or theirs). The modules' objects make libcuzk; see src/CMakeLists.txt. A directory with
 # slashes (backend/cpu) becomes cuzk_backend_cpu.
 #
-# cuzk_test(NAME SOURCES … DEPS module… [LABELS …]) makes a cmocka test program and its ctest.
+# cuzk_test(NAME SOURCES … DEPS module… [LABELS …, unit when none is given]) makes a cmocka test program and its ctest.
 
 function(cuzk_module name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS" ${ARGN})
@@ -55,6 +55,9 @@ endfunction()
 # whole internal archive; the include roots still come only from DEPS.
 function(cuzk_test name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS;LABELS;DEFS" ${ARGN})
+  if(NOT A_LABELS)
+    set(A_LABELS unit)
+  endif()
   foreach(dep ${A_DEPS})
     string(REPLACE "/" "_" dep_id ${dep})
     if(NOT TARGET cuzk_${dep_id})
