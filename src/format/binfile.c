@@ -90,6 +90,7 @@ static cuzk_status read_section(cuzk_binfile *f, uint32_t i, uint32_t total, cuz
 
 cuzk_status cuzk_binfile_parse(cuzk_binfile *f, const cuzk_binfile_format *format, const void *data,
                                uint64_t len, const char *name, cuzk_err *err) {
+    name = cuzk_name_tail(name);
     *f = (cuzk_binfile){.name = name, .format = format, .data = data, .len = len};
     if (len < HEADER_SIZE)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,

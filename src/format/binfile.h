@@ -17,6 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The end of a path that is too long for a message, where the rest of the sentence must still fit.
+ */
+static inline const char *cuzk_name_tail(const char *name) {
+    enum { LONGEST = 240 };
+    size_t n = strlen(name);
+    return n > LONGEST ? name + n - LONGEST : name;
+}
+
 /* Real files have at most 16; more distinct types than this are refused. */
 enum { CUZK_BINFILE_MAX_SECTIONS = 64 };
 

@@ -237,7 +237,7 @@ static cuzk_status read_proof(reader *r, const json_t *root, cuzk_proof *out) {
 
 cuzk_status cuzk_proof_from_json(cuzk_proof *out, const cuzk_curve *curve, const char *text,
                                  size_t len, const char *name, cuzk_err *err) {
-    reader r = {.name = name, .err = err, .curve = curve};
+    reader r = {.name = cuzk_name_tail(name), .err = err, .curve = curve};
     json_t *root;
     memset(out, 0, sizeof *out);
     CUZK_TRY(load(&r, text, len, &root));
@@ -260,7 +260,7 @@ static cuzk_status read_public(reader *r, const json_t *root, cuzk_u256 *values)
 
 cuzk_status cuzk_public_from_json(cuzk_u256 **values, size_t *n, const cuzk_curve *curve,
                                   const char *text, size_t len, const char *name, cuzk_err *err) {
-    reader r = {.name = name, .err = err, .curve = curve};
+    reader r = {.name = cuzk_name_tail(name), .err = err, .curve = curve};
     json_t *root;
     void *mem = NULL;
     *values = NULL;
@@ -337,7 +337,7 @@ static cuzk_status read_vk(reader *r, const json_t *root, cuzk_vk *vk) {
 
 cuzk_status cuzk_vk_from_json(cuzk_vk *out, const char *text, size_t len, const char *name,
                               cuzk_err *err) {
-    reader r = {.name = name, .err = err};
+    reader r = {.name = cuzk_name_tail(name), .err = err};
     json_t *root;
     memset(out, 0, sizeof *out);
     CUZK_TRY(load(&r, text, len, &root));

@@ -114,7 +114,7 @@ static cuzk_status new_r1cs(cuzk_circom_r1cs **out, const char *name, cuzk_err *
     if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     cuzk_circom_r1cs *r = mem;
-    if (cuzk_strdup(&r->name, name) != CUZK_OK) {
+    if (cuzk_strdup(&r->name, cuzk_name_tail(name)) != CUZK_OK) {
         cuzk_free(r);
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     }

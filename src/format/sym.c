@@ -1,6 +1,7 @@
 #include "format/sym.h"
 
 #include "base/mem.h"
+#include "format/binfile.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static cuzk_status new_sym(cuzk_sym **out, const char *name, uint32_t n_wires, c
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     cuzk_sym *s = mem;
     s->n_wires = n_wires;
-    if (cuzk_strdup(&s->file, name) != CUZK_OK) {
+    if (cuzk_strdup(&s->file, cuzk_name_tail(name)) != CUZK_OK) {
         cuzk_free(s);
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     }

@@ -55,7 +55,7 @@ static cuzk_status new_wtns(cuzk_wtns **out, const char *name, cuzk_err *err) {
     if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     cuzk_wtns *w = mem;
-    if (cuzk_strdup(&w->name, name) != CUZK_OK) {
+    if (cuzk_strdup(&w->name, cuzk_name_tail(name)) != CUZK_OK) {
         cuzk_free(w);
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     }

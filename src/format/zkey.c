@@ -163,7 +163,7 @@ static cuzk_status new_zkey(cuzk_zkey **out, const char *name, cuzk_err *err) {
     if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     cuzk_zkey *zk = mem;
-    if (cuzk_strdup(&zk->name, name) != CUZK_OK) {
+    if (cuzk_strdup(&zk->name, cuzk_name_tail(name)) != CUZK_OK) {
         cuzk_free(zk);
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", name);
     }

@@ -92,6 +92,22 @@ static void file_header(void **state) {
     blob_free(&b);
 }
 
+/* A message keeps the section however long the path is. */
+static void long_paths(void **state) {
+    (void)state;
+    uint8_t rest[32];
+    char path[4096];
+    memset(path, 'd', sizeof path);
+    memcpy(path + sizeof path - 10, "/last.key", 10);
+    size_t n = put_section(rest, 2, 100, 4);
+    blob b = make(1, rest, n);
+    cuzk_binfile f;
+    cuzk_err err = {0};
+    assert_bad_input(cuzk_binfile_parse(&f, &format, b.p, b.n, path, &err), &err,
+                     "/last.key: section 2 (second) at offset 24", "actual 4");
+    blob_free(&b);
+}
+
 static void truncated_sections(void **state) {
     (void)state;
     uint8_t rest[64];
@@ -217,6 +233,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_and_unknown_types),
         cmocka_unit_test(file_header),
+        cmocka_unit_test(long_paths),
         cmocka_unit_test(truncated_sections),
         cmocka_unit_test(wild_lengths),
         cmocka_unit_test(repeated_types),

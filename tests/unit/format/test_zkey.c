@@ -377,7 +377,7 @@ static uint64_t sparse_section(int fd, uint64_t at, uint32_t type, uint64_t len,
     return at + 12 + len;
 }
 
-/* A key of 2^26 wires, 24 GiB of which almost all is a hole (points at infinity). Opening it must
+/* A key of 2^26 wires, 21 GiB of which almost all is a hole (points at infinity). Opening it must
  * neither overflow 32 bits nor read the holes. */
 static void sparse_file_beyond_4_gib(void **state) {
     (void)state;
