@@ -1,6 +1,6 @@
 /* DESIGN. Opening reads the section headers, section 1, 2 and 4 and the verifying key's points:
- * the point sections, nine tenths of a key, are only measured. That is what a proof needs at
- * once; zkey_check.c walks the rest when asked. */
+ * the point sections, three quarters of a key and more, are only measured. That is what a proof
+ * needs at once; zkey_check.c walks the rest when asked. */
 #include "format/zkey_internal.h"
 
 #include "base/mem.h"
