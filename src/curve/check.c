@@ -2,7 +2,8 @@
  * an addition in a batch less than one. So a chunk of points is tested by sums of random subsets
  * first: if a point is outside the subgroup, a random subset's sum is outside with probability
  * 1/2 at least, since taking that point or not changes the coset. SUMS such tests miss it with
- * probability 2^-SUMS. Only a chunk that fails is searched point by point. (Bellare, Garay, Rabin,
+ * probability 2^-SUMS. A chunk that fails is halved until few points are left, which are tested one
+ * by one. (Bellare, Garay, Rabin,
  * "Fast batch verification for modular exponentiation and digital signatures", Eurocrypt 1998:
  * the random subset test; their bucket test makes its sums the way subset_sums.inl.h does.)
  */
@@ -15,6 +16,8 @@
 #include <string.h>
 
 enum { CUZK__BATCH = 256, MAX_BITS = 11, CHUNK = 1 << 15, SUMS = 64, FEWEST = 128 };
+
+typedef enum { ALL_GOOD, SOME_BAD, UNKNOWN } verdict;
 
 #define BA bn254_g2
 #define BA_EC cuzk_bn254_g2
@@ -43,18 +46,19 @@ enum { CUZK__BATCH = 256, MAX_BITS = 11, CHUNK = 1 << 15, SUMS = 64, FEWEST = 12
 #define SS_BA bls12_381_g2
 #include "curve/subset_sums.inl.h"
 
-typedef bool (*sums_fn)(const uint8_t *points, size_t n, unsigned bits, bool (*good)(const void *));
+typedef verdict (*judge_fn)(const uint8_t *points, size_t n, unsigned bits,
+                            bool (*good)(const void *));
 
 /* NULL for BN254's G1, whose cofactor is 1. */
-static sums_fn sums_of(const cuzk_curve *c, cuzk_group g) {
-    if (c->id == CUZK_BN254) return g == CUZK_G1 ? NULL : bn254_g2_sums_good;
-    return g == CUZK_G1 ? bls12_381_g1_sums_good : bls12_381_g2_sums_good;
+static judge_fn judge_of(const cuzk_curve *c, cuzk_group g) {
+    if (c->id == CUZK_BN254) return g == CUZK_G1 ? NULL : bn254_g2_sums_judge;
+    return g == CUZK_G1 ? bls12_381_g1_sums_judge : bls12_381_g2_sums_judge;
 }
 
 typedef struct {
     const uint8_t *points;
     size_t size, n, chunk;
-    sums_fn sums;
+    judge_fn judge;
     bool (*good)(const void *a);
     atomic_size_t first; /* lowest bad index so far */
 } check;
@@ -81,6 +85,24 @@ static unsigned bits_for(size_t n) {
     return bits;
 }
 
+/* Halves [begin, end) towards its first bad point. */
+static void search_chunk(check *c, size_t begin, size_t end) {
+    for (bool known_bad = false; end - begin >= FEWEST;) {
+        const size_t n = known_bad ? (end - begin) / 2 : end - begin;
+        const verdict v = c->judge(c->points + begin * c->size, n, bits_for(n), c->good);
+        if (v == UNKNOWN) break;
+        if (v == SOME_BAD) {
+            end = begin + n;
+            known_bad = true;
+        } else if (known_bad) {
+            begin += n;
+        } else {
+            return;
+        }
+    }
+    check_each(c, begin, end);
+}
+
 static void check_chunk(void *arg, size_t i) {
     check *c = arg;
     const size_t begin = i * c->chunk;
@@ -89,9 +111,7 @@ static void check_chunk(void *arg, size_t i) {
     const size_t first = atomic_load(&c->first);
     if (end > first) end = first;
     if (begin >= end) return;
-    const size_t n = end - begin;
-    if (n >= FEWEST && c->sums(c->points + begin * c->size, n, bits_for(n), c->good)) return;
-    check_each(c, begin, end);
+    search_chunk(c, begin, end);
 }
 
 size_t cuzk_points_first_bad(const cuzk_curve *c, cuzk_group g, const void *points, size_t n,
@@ -100,11 +120,11 @@ size_t cuzk_points_first_bad(const cuzk_curve *c, cuzk_group g, const void *poin
     check job = {.points = points,
                  .size = ops->point_size,
                  .n = n,
-                 .sums = sums_of(c, g),
+                 .judge = judge_of(c, g),
                  .good = ops->on_curve};
     atomic_init(&job.first, n);
     cuzk_pool_run_ranges(pool, n, 256, 8, check_range, &job);
-    if (!subgroup || !job.sums) return atomic_load(&job.first);
+    if (!subgroup || !job.judge) return atomic_load(&job.first);
     job.good = ops->in_subgroup;
     job.n = atomic_load(&job.first);
     job.chunk = job.n / cuzk_pool_threads(pool) + 1;

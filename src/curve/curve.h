@@ -36,7 +36,7 @@ typedef struct cuzk_group_ops {
     bool (*eq)(const void *a, const void *b);
     void (*add)(void *r, const void *a, const void *b);
     void (*neg)(void *r, const void *a);
-    /* r = k * a, k plain and below the group order. */
+    /* r = k * a for any plain k. */
     void (*mul)(void *r, const void *a, const cuzk_u256 *k);
     /* Every coordinate below p. */
     bool (*is_canonical)(const void *a);
@@ -79,13 +79,17 @@ static inline const cuzk_group_ops *cuzk_curve_group(const cuzk_curve *c, cuzk_g
 }
 
 /* Checks n points, strided by point_size: canonical and on the curve, and with `subgroup` of
- * order r as well (batched with random weights where that is faster). Returns n when all are
- * good, else the index of the first bad one. pool may be NULL. */
+ * order r as well (many points by sums of random subsets, which overlook one with a probability
+ * of 2^-64; see check.c). Returns n when all are good, else the index of the first bad one. pool
+ * may be NULL. */
 size_t cuzk_points_first_bad(const cuzk_curve *c, cuzk_group g, const void *points, size_t n,
                              bool subgroup, cuzk_pool *pool);
 
 /* out[i] = scalars[i] * base for n scalars (plain, 32 bytes each), by a window table of the base:
- * for making keys. out is strided by point_size, must not overlap the scalars. */
+ * for making keys; see fixed_base.c. out is strided by point_size, must not overlap the scalars;
+ * any alignment. Scalars must be below the order r. base may be infinity. pool may be NULL.
+ * Variable time, and the table is not wiped: not for secrets that outlive the making of a key.
+ * Fails with NO_MEMORY only; the table takes at most 2^15 points for each of 17 windows. */
 cuzk_status cuzk_fixed_base_mul(const cuzk_curve *c, cuzk_group g, void *out, const void *base,
                                 const void *scalars, size_t n, cuzk_pool *pool) CUZK_MUST_CHECK;
 

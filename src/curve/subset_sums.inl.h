@@ -81,22 +81,25 @@ static bool SS_(round)(SS_(work_t) * w, const uint8_t *points, size_t n, unsigne
     return true;
 }
 
-/* Whether all n <= CHUNK points, which must be on the curve, seem to be good: wrong with a
- * probability of 2^-SUMS at most when one is not. A failure to get memory or randomness counts
- * as no. */
-static bool SS_(good)(const uint8_t *points, size_t n, unsigned bits, bool (*good)(const void *a)) {
+/* n <= CHUNK points, which must be on the curve: ALL_GOOD is wrong with a probability of 2^-SUMS
+ * at most, SOME_BAD never; UNKNOWN without memory or randomness. */
+static verdict SS_(judge)(const uint8_t *points, size_t n, unsigned bits,
+                          bool (*good)(const void *a)) {
     void *mem;
-    if (cuzk_alloc(&mem, 1, sizeof(SS_(work_t))) != CUZK_OK) return false;
+    if (cuzk_alloc(&mem, 1, sizeof(SS_(work_t))) != CUZK_OK) return UNKNOWN;
     SS_(work_t) *w = mem;
-    bool ok = true;
-    for (unsigned sums = 0; sums < SUMS && ok; sums += bits) {
-        ok = cuzk_random(w->number, n * sizeof w->number[0], NULL) == CUZK_OK;
+    verdict v = ALL_GOOD;
+    for (unsigned sums = 0; sums < SUMS && v == ALL_GOOD; sums += bits) {
+        if (cuzk_random(w->number, n * sizeof w->number[0], NULL) != CUZK_OK) {
+            v = UNKNOWN;
+            break;
+        }
         for (size_t i = 0; i < n; i++)
             w->number[i] &= (uint16_t)((1u << bits) - 1);
-        ok = ok && SS_(round)(w, points, n, bits, good);
+        if (!SS_(round)(w, points, n, bits, good)) v = SOME_BAD;
     }
     cuzk_free(mem);
-    return ok;
+    return v;
 }
 
 #undef SS_

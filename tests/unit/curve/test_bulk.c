@@ -31,7 +31,7 @@ static void pick_scalar(const cuzk_curve *c, cuzk_u256 *k, size_t i) {
 
 static void fixed_base_is_mul(void **state) {
     (void)state;
-    static const size_t sizes[] = {0, 1, 2, 5, 300, 1500};
+    static const size_t sizes[] = {0, 1, 2, 5, 270, 700};
     cuzk_pool *pools[2] = {NULL, NULL};
     assert_int_equal(cuzk_pool_new(&pools[1], 3), CUZK_OK);
     for (int i = 0; i < 4; i++) {
@@ -53,7 +53,7 @@ static void fixed_base_is_mul(void **state) {
             assert_int_equal(
                 cuzk_fixed_base_mul(c, g, out + 1, &base, scalars + 1, n, pools[s % 2]), CUZK_OK);
             for (size_t j = 0; j < n; j++) {
-                if (n > 400 && j > 300 && j % 37) continue;
+                if (n > 300 && j % 7) continue;
                 memcpy(&k, scalars + 1 + 32 * j, 32);
                 ops->mul(&want, &base, &k);
                 assert_true(ops->eq(out + 1 + size * j, &want));
@@ -90,7 +90,7 @@ static void first_bad_point_is_found(void **state) {
         const cuzk_curve *c = cuzk_curve_get(both_curves[i / 2]);
         const cuzk_group g = both_groups[i % 2];
         const cuzk_group_ops *ops = cuzk_curve_group(c, g);
-        const size_t n = 700, size = ops->point_size;
+        const size_t n = 300, size = ops->point_size;
         uint8_t *good = take(size * n + 1), *pts = take(size * n + 1);
         uint8_t *scalars = take(32 * n);
         cuzk_u256 k;
@@ -110,13 +110,13 @@ static void first_bad_point_is_found(void **state) {
         }
         for (int kind = 0; kind < KINDS; kind++) {
             if (kind == OUTSIDE && c->id == CUZK_BN254 && g == CUZK_G1) continue;
-            for (int round = 0; round < 6; round++) {
+            for (int round = 0; round < 4; round++) {
                 size_t at = (size_t)test_rng() % n;
                 if (round == 0) at = 0;
                 if (round == 1) at = n - 1;
                 memcpy(pts, good, size * n + 1);
                 spoil(c, g, pts + 1 + size * at, kind);
-                if (round > 2) { /* more of them further on, of any kind that is bad for both */
+                if (round == 3) { /* more of them further on, of any kind that is bad for both */
                     for (int more = 0; more < 3; more++) {
                         const size_t next = at + (size_t)test_rng() % (n - at);
                         if (next != at) spoil(c, g, pts + 1 + size * next, more % 2);
@@ -150,7 +150,7 @@ static void errors_that_cancel_are_found(void **state) {
         mpz_t order;
         mpz_init(order);
         fr_modulus(order, c);
-        for (int round = 0; round < 10; round++) {
+        for (int round = 0; round < 4; round++) {
             for (size_t j = 0; j < n; j++)
                 memcpy(pts + size * j, ops->generator, size);
             random_curve_point(c, g, &r);
@@ -179,7 +179,7 @@ static void errors_that_cancel_are_found(void **state) {
 static void many_points(void **state) {
     (void)state;
     const cuzk_curve *c = cuzk_curve_get(CUZK_BLS12_381);
-    const size_t n = 70000, size = c->g1.point_size;
+    const size_t n = 40000, size = c->g1.point_size;
     uint8_t *pts = take(size * n);
     uint8_t *scalars = take(32 * 500);
     cuzk_pool *pool;
@@ -192,8 +192,8 @@ static void many_points(void **state) {
     for (size_t i = 500; i < n; i++)
         memcpy(pts + size * i, pts + size * (i - 500), size);
     assert_int_equal(cuzk_points_first_bad(c, CUZK_G1, pts, n, true, pool), n);
-    random_curve_point(c, CUZK_G1, pts + size * 67890);
-    assert_int_equal(cuzk_points_first_bad(c, CUZK_G1, pts, n, true, pool), 67890);
+    random_curve_point(c, CUZK_G1, pts + size * 38765);
+    assert_int_equal(cuzk_points_first_bad(c, CUZK_G1, pts, n, true, pool), 38765);
     cuzk_pool_free(pool);
     cuzk_free(pts);
     cuzk_free(scalars);

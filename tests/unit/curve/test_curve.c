@@ -110,7 +110,7 @@ static void sums_and_products(void **state) {
         mpz_t x, y, r;
         mpz_inits(x, y, r, NULL);
         fr_modulus(r, c);
-        for (int i = 0; i < 30; i++) {
+        for (int i = 0; i < 15; i++) {
             cuzk_u256 a, b, s;
             cuzk_point pa, pb, sum, want;
             random_scalar(c, &a);
@@ -252,7 +252,7 @@ static void subgroup_test_is_multiplication_by_the_order(void **state) {
         mpz_inits(h, r, t, NULL);
         cofactor(h, c, g);
         fr_modulus(r, c);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 8; i++) {
             cuzk_point q, in, s;
             random_curve_point(c, g, &q);
             assert_true(ops->on_curve(&q));
@@ -274,7 +274,7 @@ static void subgroup_test_is_multiplication_by_the_order(void **state) {
             assert_true(mpz_divisible_p(t, part));
             mpz_divexact(t, t, part);
             int seen = 0;
-            for (int i = 0; i < 12; i++) {
+            for (int i = 0; i < 5 || seen == 0; i++) {
                 cuzk_point q, in, s;
                 random_curve_point(c, g, &q);
                 mul_any(ops, &s, &q, t); /* order a power of the prime */
@@ -288,7 +288,6 @@ static void subgroup_test_is_multiplication_by_the_order(void **state) {
                 ops->add(&s, &s, &in);
                 assert_false(ops->in_subgroup(&s));
             }
-            assert_true(seen > 0);
             mpz_clear(part);
         }
         mpz_clears(h, r, t, NULL);
