@@ -89,7 +89,7 @@ size_t cuzk_points_first_bad(const cuzk_curve *c, cuzk_group g, const void *poin
  * for making keys; see fixed_base.c. out is strided by point_size, must not overlap the scalars;
  * any alignment. Scalars must be below the order r. base may be infinity. pool may be NULL.
  * Variable time, and the table is not wiped: not for secrets that outlive the making of a key.
- * Fails with NO_MEMORY only; the table takes at most 2^15 points for each of 17 windows. */
+ * Fails with NO_MEMORY only; the table takes at most 16 windows of 2^15 points. */
 cuzk_status cuzk_fixed_base_mul(const cuzk_curve *c, cuzk_group g, void *out, const void *base,
                                 const void *scalars, size_t n, cuzk_pool *pool) CUZK_MUST_CHECK;
 
