@@ -19,8 +19,8 @@ if(CUZK_CUDA)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 endif()
 
-# Flags for a target's .cu files. Device code is left uncompressed for tools/check_sass.py. C's designated types (cuzk_point's
-# _Alignas) are spelled alignas in C++.
+# Flags for a target's .cu files. Device code is left uncompressed for tools/check_sass.py. C's
+# _Alignas is spelled alignas in C++.
 function(cuzk_cuda_flags target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --no-compress --extended-lambda --expt-relaxed-constexpr

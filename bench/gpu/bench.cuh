@@ -14,10 +14,11 @@ struct bench_options {
     unsigned from, to;   /* log2 of the sizes */
     int reps;
     unsigned step;
-    bool quick;          /* checks only */
-    bool patterns;       /* msm: adversarial scalars and bases too */
-    unsigned factor;     /* msm: multiples in the table of the second variant */
-    cuzk_group group;    /* 0: both */
+    bool quick;       /* checks only */
+    bool patterns;    /* msm: adversarial scalars and bases too */
+    unsigned factor;  /* msm: multiples in the table of the second variant */
+    unsigned window;  /* msm: bits of a digit; 0: the cost model's */
+    cuzk_group group; /* 0: both */
     uint64_t seed;
 };
 

@@ -31,14 +31,15 @@ FIELD_OPS(cuzk_bls12_381_fp, cuzk_u384)
 FIELD_OPS(cuzk_bls12_381_fr, cuzk_u256)
 
 template <class C>
-__global__ void field_run(typename C::type *r, const typename C::type *a,
-                          const typename C::type *b, int n) {
+__global__ void field_run(typename C::type *r, const typename C::type *a, const typename C::type *b,
+                          int n) {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < n) C::run(r + (size_t)i * OPS, a + i, b + i);
 }
 
 /* a[i] by the constant b[i] (Montgomery): Shoup's product, canonical. */
-template <class F> __global__ void shoup_run(cuzk_u256 *r, const cuzk_u256 *a, const cuzk_u256 *b, int n) {
+template <class F>
+__global__ void shoup_run(cuzk_u256 *r, const cuzk_u256 *a, const cuzk_u256 *b, int n) {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= n) return;
     uint32_t x[8], w[8];
@@ -53,8 +54,9 @@ template <class F> __global__ void shoup_run(cuzk_u256 *r, const cuzk_u256 *a, c
 }
 
 /* Random, and every pair of 0, 1, p-1, p-2, R mod p, 2^k-1 patterns below p. */
-template <class C> static void make_values(std::vector<typename C::type> *a, std::vector<typename C::type> *b,
-                                           uint64_t seed) {
+template <class C>
+static void make_values(std::vector<typename C::type> *a, std::vector<typename C::type> *b,
+                        uint64_t seed) {
     typedef typename C::type T;
     std::vector<T> edge;
     T x;
@@ -73,19 +75,23 @@ template <class C> static void make_values(std::vector<typename C::type> *a, std
     edge.push_back(one[6]);
     for (unsigned k = 31; k < 8 * sizeof(T); k += 31) {
         memset(&x, 0, sizeof x);
-        for (unsigned i = 0; i < k; i++) x.l[i / 64] |= (uint64_t)1 << (i % 64);
+        for (unsigned i = 0; i < k; i++)
+            x.l[i / 64] |= (uint64_t)1 << (i % 64);
         if (C::canonical(&x)) edge.push_back(x);
     }
     for (const T &u : edge)
-        for (const T &v : edge) a->push_back(u), b->push_back(v);
+        for (const T &v : edge)
+            a->push_back(u), b->push_back(v);
     bench_rng rng = {seed};
     while (a->size() < 8192) {
         T u, v;
         do
-            for (uint64_t &l : u.l) l = rng.next();
+            for (uint64_t &l : u.l)
+                l = rng.next();
         while (u.l[sizeof(T) / 8 - 1] >>= 1, !C::canonical(&u));
         do
-            for (uint64_t &l : v.l) l = rng.next();
+            for (uint64_t &l : v.l)
+                l = rng.next();
         while (v.l[sizeof(T) / 8 - 1] >>= 1, !C::canonical(&v));
         a->push_back(u), b->push_back(v);
     }
@@ -97,8 +103,10 @@ template <class F> __global__ __launch_bounds__(128) void mul_rate(uint32_t *out
         x[i] = F::one(i) ^ (i < 2 ? threadIdx.x : 0);
         y[i] = F::r2(i);
     }
-    for (int k = 0; k < n; k++) mont_mul<F>(x, x, y);
-    for (int i = 1; i < F::N; i++) x[0] ^= x[i];
+    for (int k = 0; k < n; k++)
+        mont_mul<F>(x, x, y);
+    for (int i = 1; i < F::N; i++)
+        x[0] ^= x[i];
     out[blockIdx.x * 128 + threadIdx.x] = x[0];
 }
 
@@ -108,8 +116,10 @@ template <class F> __global__ __launch_bounds__(128) void shoup_rate(uint32_t *o
     CUZK_UNROLL for (int i = 0; i < 8; i++) x[i] = F::r2(i);
     shoup_make<F>(&p, x);
     x[0] ^= threadIdx.x;
-    for (int k = 0; k < n; k++) shoup_mul<F>(x, x, p.w, p.wp);
-    for (int i = 1; i < 8; i++) x[0] ^= x[i];
+    for (int k = 0; k < n; k++)
+        shoup_mul<F>(x, x, p.w, p.wp);
+    for (int i = 1; i < 8; i++)
+        x[0] ^= x[i];
     out[blockIdx.x * 128 + threadIdx.x] = x[0];
 }
 
@@ -125,7 +135,8 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
     make_values<C>(&a, &b, o.seed);
     const int n = (int)a.size();
     std::vector<T> host((size_t)n * OPS), got((size_t)n * OPS);
-    for (int i = 0; i < n; i++) C::run(&host[(size_t)i * OPS], &a[i], &b[i]);
+    for (int i = 0; i < n; i++)
+        C::run(&host[(size_t)i * OPS], &a[i], &b[i]);
     field_buffers d;
     CUZK_TRY(cuzk_cuda_alloc(dev, &d.a, n * sizeof(T), err));
     CUZK_TRY(cuzk_cuda_alloc(dev, &d.b, n * sizeof(T), err));
@@ -159,7 +170,8 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
     auto rate = [&]() {
         char text[64];
         float best = ms[0];
-        for (float t : ms) best = t < best ? t : best;
+        for (float t : ms)
+            best = t < best ? t : best;
         snprintf(text, sizeof text, "\"g_per_s\":%.2f", 1e-6 * blocks * 128.0 * iters / best);
         return std::string(text);
     };
@@ -192,8 +204,10 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
 
 cuzk_status bench_field(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
     if (o.curve != CUZK_BN254) {
-        CUZK_TRY((field_case<cuzk_bls12_381_fp_case, bls12_381_fp>(dev, o, rep, "bls12_381", "fp", err)));
-        CUZK_TRY((field_case<cuzk_bls12_381_fr_case, bls12_381_fr>(dev, o, rep, "bls12_381", "fr", err)));
+        CUZK_TRY((
+            field_case<cuzk_bls12_381_fp_case, bls12_381_fp>(dev, o, rep, "bls12_381", "fp", err)));
+        CUZK_TRY((
+            field_case<cuzk_bls12_381_fr_case, bls12_381_fr>(dev, o, rep, "bls12_381", "fr", err)));
     }
     if (o.curve != CUZK_BLS12_381) {
         CUZK_TRY((field_case<cuzk_bn254_fp_case, bn254_fp>(dev, o, rep, "bn254", "fp", err)));

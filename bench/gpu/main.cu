@@ -1,11 +1,12 @@
 /* cuzk-gpu-bench: the GPU kernels checked and timed in one program.
  *
  *   cuzk-gpu-bench [field] [ntt] [msm] [--curve bn254|bls12_381] [--group g1|g2] [--log2 A..B]
- *                  [--step N] [--reps N] [--factor N] [--patterns] [--quick] [--commit TEXT]
- *                  [--out FILE]
+ *                  [--step N] [--reps N] [--factor N] [--window N] [--patterns] [--quick]
+ *                  [--commit TEXT] [--out FILE]
  *
  * Every row of the JSON it writes was compared with a reference in the same run ("verified").
- * Exit codes: 0 all verified, 1 a result was wrong, 2 usage, 77 no CUDA device (the tests' skip). */
+ * Exit codes: 0 all verified, 1 a result was wrong, 2 usage, 77 no CUDA device (the tests' skip).
+ */
 #include "bench.cuh"
 
 #include <algorithm>
@@ -57,8 +58,8 @@ static nvml_sample sample_clocks(int ordinal) {
 
 static int usage(void) {
     fputs("usage: cuzk-gpu-bench [field] [ntt] [msm] [--curve bn254|bls12_381] [--group g1|g2]\n"
-          "                      [--log2 A..B] [--step N] [--reps N] [--factor N] [--patterns]\n"
-          "                      [--quick] [--commit TEXT] [--out FILE]\n",
+          "                      [--log2 A..B] [--step N] [--reps N] [--factor N] [--window N]\n"
+          "                      [--patterns] [--quick] [--commit TEXT] [--out FILE]\n",
           stderr);
     return 2;
 }
@@ -87,6 +88,8 @@ int main(int argc, char **argv) {
             o.group = !strcmp(v, "g1") ? CUZK_G1 : CUZK_G2;
         } else if (v && !strcmp(a, "--step")) {
             o.step = (unsigned)std::max(1l, strtol(v, NULL, 10));
+        } else if (v && !strcmp(a, "--window")) {
+            o.window = (unsigned)strtoul(v, NULL, 10);
         } else if (v && !strcmp(a, "--factor")) {
             o.factor = (unsigned)strtoul(v, NULL, 10);
         } else if (v && !strcmp(a, "--curve")) {
@@ -104,7 +107,8 @@ int main(int argc, char **argv) {
         } else {
             return usage();
         }
-        if (a[0] == '-' && strcmp(a, "--quick") && strcmp(a, "--patterns")) command += std::string(" ") + argv[++i];
+        if (a[0] == '-' && strcmp(a, "--quick") && strcmp(a, "--patterns"))
+            command += std::string(" ") + argv[++i];
     }
     if (!field && !ntt && !msm) return usage();
     if (cuzk_cuda_device_count() == 0) {

@@ -12,7 +12,16 @@ using namespace cuzk_gpu;
 namespace {
 
 /* Patterns of scalars and of bases. */
-enum scalar_kind { S_UNIFORM, S_ZERO, S_ONE, S_MINUS_ONE, S_EQUAL, S_HALF_EQUAL, S_WITNESS, S_SIGNS };
+enum scalar_kind {
+    S_UNIFORM,
+    S_ZERO,
+    S_ONE,
+    S_MINUS_ONE,
+    S_EQUAL,
+    S_HALF_EQUAL,
+    S_WITNESS,
+    S_SIGNS
+};
 enum base_kind { B_DISTINCT, B_FIVE, B_INFINITIES };
 
 struct pattern {
@@ -21,12 +30,18 @@ struct pattern {
     base_kind bases;
 };
 const pattern patterns[] = {
-    {"uniform", S_UNIFORM, B_DISTINCT},        {"zeros", S_ZERO, B_DISTINCT},
-    {"ones", S_ONE, B_DISTINCT},               {"minus_ones", S_MINUS_ONE, B_DISTINCT},
-    {"all_equal", S_EQUAL, B_DISTINCT},        {"half_equal", S_HALF_EQUAL, B_DISTINCT},
-    {"witness", S_WITNESS, B_DISTINCT},        {"five_bases", S_UNIFORM, B_FIVE},
-    {"five_bases_signs", S_SIGNS, B_FIVE},     {"five_bases_equal", S_EQUAL, B_FIVE},
-    {"infinities", S_UNIFORM, B_INFINITIES},   {"infinities_ones", S_ONE, B_INFINITIES},
+    {"uniform", S_UNIFORM, B_DISTINCT},
+    {"zeros", S_ZERO, B_DISTINCT},
+    {"ones", S_ONE, B_DISTINCT},
+    {"minus_ones", S_MINUS_ONE, B_DISTINCT},
+    {"all_equal", S_EQUAL, B_DISTINCT},
+    {"half_equal", S_HALF_EQUAL, B_DISTINCT},
+    {"witness", S_WITNESS, B_DISTINCT},
+    {"five_bases", S_UNIFORM, B_FIVE},
+    {"five_bases_signs", S_SIGNS, B_FIVE},
+    {"five_bases_equal", S_EQUAL, B_FIVE},
+    {"infinities", S_UNIFORM, B_INFINITIES},
+    {"infinities_ones", S_ONE, B_INFINITIES},
 };
 
 __host__ __device__ uint64_t mix(uint64_t z) {
@@ -37,7 +52,8 @@ __host__ __device__ uint64_t mix(uint64_t z) {
 
 __device__ cuzk_u256 uniform_scalar(uint64_t seed, const cuzk_u256 &r) {
     cuzk_u256 v;
-    for (int k = 0; k < 4; k++) v.l[k] = mix(seed * 4 + k + 0x1234567);
+    for (int k = 0; k < 4; k++)
+        v.l[k] = mix(seed * 4 + k + 0x1234567);
     v.l[3] %= r.l[3];
     return v;
 }
@@ -47,12 +63,19 @@ __device__ cuzk_u256 scalar_at(size_t i, scalar_kind kind, const cuzk_u256 &r) {
     minus_one.l[0] -= 1; /* r is odd */
     const uint64_t h = mix(i + 99);
     switch (kind) {
-    case S_UNIFORM: return uniform_scalar(i, r);
-    case S_ZERO: return v;
-    case S_ONE: v.l[0] = 1; return v;
-    case S_MINUS_ONE: return minus_one;
-    case S_EQUAL: return uniform_scalar(7, r);
-    case S_HALF_EQUAL: return uniform_scalar(h & 1 ? i : 7, r);
+    case S_UNIFORM:
+        return uniform_scalar(i, r);
+    case S_ZERO:
+        return v;
+    case S_ONE:
+        v.l[0] = 1;
+        return v;
+    case S_MINUS_ONE:
+        return minus_one;
+    case S_EQUAL:
+        return uniform_scalar(7, r);
+    case S_HALF_EQUAL:
+        return uniform_scalar(h & 1 ? i : 7, r);
     case S_WITNESS: /* mostly bits, some small, few full */
         if (h % 100 < 98)
             v.l[0] = h >> 40 & 1;
@@ -114,8 +137,7 @@ __global__ void gather_bases(uint4 *out, const uint4 *table, size_t n, int point
     uint64_t pi;
     const bool present = base_at(i, kind, &pi);
     for (int k = 0; k < point_words; k++)
-        out[i * point_words + k] =
-            present ? table[pi * point_words + k] : make_uint4(0, 0, 0, 0);
+        out[i * point_words + k] = present ? table[pi * point_words + k] : make_uint4(0, 0, 0, 0);
 }
 
 struct msm_case {
@@ -182,7 +204,8 @@ cuzk_status make_pattern(msm_case *c, const pattern *p, cuzk_point *want, cuzk_e
     std::vector<cuzk_u256> sums(grid);
     CUZK_TRY(cuzk_cuda_download(c->dev, sums.data(), c->sums, grid * sizeof(cuzk_u256), err));
     cuzk_u256 total = {{0, 0, 0, 0}};
-    for (const cuzk_u256 &v : sums) fr->add(&total, &total, &v);
+    for (const cuzk_u256 &v : sums)
+        fr->add(&total, &total, &v);
     fr->from_mont(&total, &total);
     memset(want, 0, sizeof *want);
     c->ops->mul(want->b, c->ops->generator, &total);
@@ -190,10 +213,10 @@ cuzk_status make_pattern(msm_case *c, const pattern *p, cuzk_point *want, cuzk_e
 }
 
 cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned factor, int reps,
-                        bench_report *rep, cuzk_err *err) {
+                        unsigned window, bench_report *rep, cuzk_err *err) {
     cuzk_point want, got;
     CUZK_TRY(make_pattern(c, p, &want, err));
-    const cuzk_cuda_msm_config cfg = {c->curve->id, c->group, c->n, 0, factor};
+    const cuzk_cuda_msm_config cfg = {c->curve->id, c->group, c->n, window, factor};
     cuzk_cuda_msm *msm;
     CUZK_TRY(cuzk_cuda_mark(c->dev, 2, err));
     CUZK_TRY(cuzk_cuda_msm_new(&msm, c->dev, &cfg, c->bases, err));
@@ -211,22 +234,25 @@ cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned 
         if (i == 0 && reps > 0) continue;
         CUZK_TRY(cuzk_cuda_msm_get_times(msm, &t, err));
         bool least = true;
-        for (float v : ms) least = least && wall < v;
+        for (float v : ms)
+            least = least && wall < v;
         if (least) best = t;
         ms.push_back(wall);
     }
     cuzk_cuda_msm_info info;
     cuzk_cuda_msm_get_info(msm, &info);
     char extra[512];
-    snprintf(extra, sizeof extra,
-             "\"n\":%zu,\"window\":%u,\"windows\":%u,\"sets\":%u,\"factor\":%u,\"table_bytes\":%zu,"
-             "\"scratch_bytes\":%zu,\"setup_ms\":%.1f,\"stages\":{\"sort\":%.3f,\"accumulate\":%.3f,"
-             "\"reduce\":%.3f,\"combine\":%.3f}",
-             c->n, info.window, info.windows, info.sets, info.factor, info.table_bytes,
-             info.scratch_bytes, setup, best.sort, best.accumulate, best.reduce, best.combine);
+    snprintf(
+        extra, sizeof extra,
+        "\"n\":%zu,\"window\":%u,\"windows\":%u,\"sets\":%u,\"factor\":%u,\"table_bytes\":%zu,"
+        "\"scratch_bytes\":%zu,\"setup_ms\":%.1f,\"stages\":{\"sort\":%.3f,\"accumulate\":%.3f,"
+        "\"reduce\":%.3f,\"combine\":%.3f}",
+        c->n, info.window, info.windows, info.sets, info.factor, info.table_bytes,
+        info.scratch_bytes, setup, best.sort, best.accumulate, best.reduce, best.combine);
     char variant[64];
     snprintf(variant, sizeof variant, "%s%s", p->name, info.factor > 1 ? "_pre" : "");
-    rep->row("msm", c->curve->name, c->group == CUZK_G1 ? "g1" : "g2", log2n, variant, ok, ms, extra);
+    rep->row("msm", c->curve->name, c->group == CUZK_G1 ? "g1" : "g2", log2n, variant, ok, ms,
+             extra);
     cuzk_cuda_msm_free(msm);
     return CUZK_OK;
 }
@@ -256,8 +282,9 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id id, c
     const int reps = o.quick ? 0 : o.reps;
     for (const pattern &p : patterns) {
         if (!o.patterns && p.scalars == S_ZERO) break;
-        CUZK_TRY(run_pattern(&c, &p, log2n, 1, reps, rep, err));
-        if (&p == patterns || o.quick) CUZK_TRY(run_pattern(&c, &p, log2n, o.factor, reps, rep, err));
+        CUZK_TRY(run_pattern(&c, &p, log2n, 1, reps, o.window, rep, err));
+        if (o.factor != 1 && (&p == patterns || o.quick))
+            CUZK_TRY(run_pattern(&c, &p, log2n, o.factor, reps, o.window, rep, err));
     }
     cuzk_cuda_free(dev, c.table);
     cuzk_cuda_free(dev, c.bases);

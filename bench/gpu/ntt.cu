@@ -10,7 +10,8 @@ using namespace cuzk_gpu;
 
 static size_t reverse_index(size_t i, unsigned bits) {
     size_t r = 0;
-    for (unsigned k = 0; k < bits; k++) r |= (i >> k & 1) << (bits - 1 - k);
+    for (unsigned k = 0; k < bits; k++)
+        r |= (i >> k & 1) << (bits - 1 - k);
     return r;
 }
 
@@ -33,7 +34,8 @@ static size_t reverse_index(size_t i, unsigned bits) {
         if (i >= n) return;                                                                        \
         bench_rng r = {seed + i * 4};                                                              \
         cuzk_u256 v;                                                                               \
-        for (int k = 0; k < 4; k++) v.l[k] = r_next(&r);                                           \
+        for (int k = 0; k < 4; k++)                                                                \
+            v.l[k] = r_next(&r);                                                                   \
         if (kind == 1) v.l[0] &= 1, v.l[1] = v.l[2] = v.l[3] = 0;                                  \
         v.l[3] %= 0x30644e72e131a029u; /* below both moduli */                                     \
         x[i] = v;                                                                                  \
@@ -64,8 +66,8 @@ struct ntt_case {
 
     void fill(uint64_t seed, int kind) {
         const unsigned grid = (unsigned)((n + 255) / 256);
-        (bn ? cuzk_bn254_fr_fill : cuzk_bls12_381_fr_fill)<<<grid, 256, 0, dev->stream>>>(x0, n, seed,
-                                                                                       kind);
+        (bn ? cuzk_bn254_fr_fill
+            : cuzk_bls12_381_fr_fill)<<<grid, 256, 0, dev->stream>>>(x0, n, seed, kind);
     }
     cuzk_status restore(cuzk_err *err) {
         CUZK_CUDA(cudaMemcpyAsync(x, x0, n * 32, cudaMemcpyDeviceToDevice, dev->stream));
@@ -74,13 +76,15 @@ struct ntt_case {
     /* sum_j x0[j] p^j */
     cuzk_status evaluate(const cuzk_u256 &p, cuzk_u256 *out, cuzk_err *err) {
         const size_t parts = (n + 255) / 256;
-        (bn ? cuzk_bn254_fr_eval : cuzk_bls12_381_fr_eval)<<<(unsigned)((parts + 63) / 64), 64, 0,
-                                                             dev->stream>>>(part, x0, n, p);
+        (bn ? cuzk_bn254_fr_eval
+            : cuzk_bls12_381_fr_eval)<<<(unsigned)((parts + 63) / 64), 64, 0, dev->stream>>>(
+            part, x0, n, p);
         CUZK_CUDA_LAUNCHED();
         std::vector<cuzk_u256> h(parts);
         CUZK_TRY(cuzk_cuda_download(dev, h.data(), part, parts * 32, err));
         cuzk_u256 step = p;
-        for (int i = 0; i < 8; i++) fr->mul(&step, &step, &step);
+        for (int i = 0; i < 8; i++)
+            fr->mul(&step, &step, &step);
         memset(out, 0, sizeof *out);
         for (size_t i = parts; i-- > 0;) {
             fr->mul(out, out, &step);
@@ -95,7 +99,8 @@ struct ntt_case {
     cuzk_status reverse(cuzk_err *err) {
         std::vector<cuzk_u256> h(n), g(n);
         CUZK_TRY(cuzk_cuda_download(dev, h.data(), x, n * 32, err));
-        for (size_t i = 0; i < n; i++) g[reverse_index(i, log2n)] = h[i];
+        for (size_t i = 0; i < n; i++)
+            g[reverse_index(i, log2n)] = h[i];
         return cuzk_cuda_upload(dev, x, g.data(), n * 32, err);
     }
     /* Clears *ok unless x equals x0. */
@@ -113,15 +118,15 @@ struct ntt_case {
 
 /* Forward NR of x0 against evaluation at w^k for some k (all k when the size is tiny). */
 static cuzk_status check_forward(ntt_case *c, const cuzk_cuda_ntt *plan, cuzk_ntt_order order,
-                                 const cuzk_u256 *coset, const cuzk_cuda_ntt_scale *scale,
-                                 bool *ok, cuzk_err *err) {
+                                 const cuzk_u256 *coset, const cuzk_cuda_ntt_scale *scale, bool *ok,
+                                 cuzk_err *err) {
     CUZK_TRY(c->restore(err));
     if (order == CUZK_NTT_RN) CUZK_TRY(c->reverse(err));
     CUZK_TRY(cuzk_cuda_ntt_run(plan, c->x, CUZK_NTT_FORWARD, order, scale, err));
     cuzk_u256 w;
     cuzk_fr_root(c->fr, &w, c->family, c->log2n);
-    const size_t picks[6] = {0, 1 % c->n, c->n / 2, c->n - 1, 12345 % c->n,
-                             (size_t)(0x9e3779b97f4a7c15u >> 20) % c->n};
+    const size_t picks[6] = {0,        1 % c->n,     c->n / 2,
+                             c->n - 1, 12345 % c->n, (size_t)(0x9e3779b97f4a7c15u >> 20) % c->n};
     for (size_t i = 0; i < (c->n <= 64 ? c->n : 6); i++) {
         const size_t k = c->n <= 64 ? i : picks[i];
         const uint64_t e = k;
@@ -155,7 +160,8 @@ static cuzk_status check_case(ntt_case *c, const cuzk_cuda_ntt *plan, bool *ok, 
         /* forward NR then inverse RN is the identity */
         CUZK_TRY(cuzk_cuda_ntt_run(plan, c->x, CUZK_NTT_INVERSE, CUZK_NTT_RN, NULL, err));
         CUZK_TRY(c->same(ok, err));
-        if (!*ok) fprintf(stderr, "ntt 2^%u: forward NR, inverse RN is not the identity\n", c->log2n);
+        if (!*ok)
+            fprintf(stderr, "ntt 2^%u: forward NR, inverse RN is not the identity\n", c->log2n);
         if (small) {
             CUZK_TRY(check_forward(c, plan, CUZK_NTT_RN, NULL, NULL, ok, err));
             CUZK_TRY(check_forward(c, plan, CUZK_NTT_RN, &g, fwd, ok, err));
@@ -166,7 +172,8 @@ static cuzk_status check_case(ntt_case *c, const cuzk_cuda_ntt *plan, bool *ok, 
         CUZK_TRY(cuzk_cuda_ntt_run(plan, c->x, CUZK_NTT_INVERSE, CUZK_NTT_NR, NULL, err));
         CUZK_TRY(cuzk_cuda_ntt_run(plan, c->x, CUZK_NTT_FORWARD, CUZK_NTT_RN, NULL, err));
         CUZK_TRY(c->same(ok, err));
-        if (!*ok) fprintf(stderr, "ntt 2^%u: inverse NR, forward RN is not the identity\n", c->log2n);
+        if (!*ok)
+            fprintf(stderr, "ntt 2^%u: inverse NR, forward RN is not the identity\n", c->log2n);
         CUZK_TRY(c->restore(err));
         CUZK_TRY(cuzk_cuda_ntt_run(plan, c->x, CUZK_NTT_INVERSE, CUZK_NTT_NR, inv, err));
         CUZK_TRY(cuzk_cuda_ntt_run(plan, c->x, CUZK_NTT_FORWARD, CUZK_NTT_RN, fwd, err));
@@ -183,8 +190,11 @@ static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_i
     const bool bn = curve == CUZK_BN254;
     const char *name = bn ? "bn254" : "bls12_381";
     const size_t n = (size_t)1 << log2n;
-    ntt_case c = {dev, bn ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops, bn, log2n,
-                  bn ? 5u : 7u, n, NULL, NULL, NULL};
+    ntt_case c = {dev,          bn ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops,
+                  bn,           log2n,
+                  bn ? 5u : 7u, n,
+                  NULL,         NULL,
+                  NULL};
     void *x, *x0, *part;
     CUZK_TRY(cuzk_cuda_alloc(dev, &x, n * 32, err));
     CUZK_TRY(cuzk_cuda_alloc(dev, &x0, n * 32, err));
@@ -209,7 +219,8 @@ static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_i
         c.fill(5, 0);
         CUZK_TRY(c.restore(err));
         CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() {
-            return cuzk_cuda_ntt_run(plan, x, runs[i].dir, runs[i].order, i == 3 ? scale : NULL, err);
+            return cuzk_cuda_ntt_run(plan, x, runs[i].dir, runs[i].order, i == 3 ? scale : NULL,
+                                     err);
         }));
         char extra[64];
         snprintf(extra, sizeof extra, "\"table_bytes\":%zu", cuzk_cuda_ntt_bytes(log2n, 3));

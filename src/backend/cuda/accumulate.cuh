@@ -34,7 +34,7 @@ struct accumulate_args {
     unsigned *counter;     /* zero at launch */
     uint32_t lists;
     int m;
-    int sms;               /* multiprocessors: blocks b and b + sms share one */
+    int sms; /* multiprocessors: blocks b and b + sms share one */
 };
 
 #ifdef __CUDACC__
@@ -44,8 +44,12 @@ enum add_kind { ADD_NORMAL, ADD_KEEP, ADD_COPY, ADD_DOUBLE, ADD_INFINITY };
 CUZK_GPU_D void async_copy(uint32_t dst, const uint4 *src) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(dst), "l"(src) : "memory");
 }
-CUZK_GPU_D void async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-CUZK_GPU_D void async_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+CUZK_GPU_D void async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+CUZK_GPU_D void async_wait() {
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+}
 
 /* A coordinate of N words in N/4 planes: from global (stride in 16-byte units), to and from
  * shared memory (planes NT*16 bytes apart). */
@@ -56,24 +60,21 @@ template <int N> CUZK_GPU_D void get_planes(uint32_t *r, const uint4 *p, size_t 
     }
 }
 template <int N> CUZK_GPU_D void put_planes(uint4 *p, size_t stride, const uint32_t *r) {
-    CUZK_UNROLL for (int q = 0; q < N / 4; q++)
-        p[q * stride] = make_uint4(r[4 * q], r[4 * q + 1], r[4 * q + 2], r[4 * q + 3]);
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++) p[q * stride] =
+        make_uint4(r[4 * q], r[4 * q + 1], r[4 * q + 2], r[4 * q + 3]);
 }
 template <int N, int NT> CUZK_GPU_D void fetch(uint32_t dst, const uint4 *src, size_t stride) {
     CUZK_UNROLL for (int q = 0; q < N / 4; q++) async_copy(dst + q * NT * 16, src + q * stride);
 }
 template <int N, int NT> CUZK_GPU_D void get_shared(uint32_t *r, uint32_t a) {
-    CUZK_UNROLL for (int q = 0; q < N / 4; q++)
-        asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(r[4 * q]), "=r"(r[4 * q + 1]), "=r"(r[4 * q + 2]), "=r"(r[4 * q + 3])
-                     : "r"(a + q * NT * 16)
-                     : "memory");
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++) asm volatile(
+        "ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(r[4 * q]), "=r"(r[4 * q + 1]),
+        "=r"(r[4 * q + 2]), "=r"(r[4 * q + 3]) : "r"(a + q * NT * 16) : "memory");
 }
 template <int N, int NT> CUZK_GPU_D void put_shared(uint32_t a, const uint32_t *r) {
-    CUZK_UNROLL for (int q = 0; q < N / 4; q++)
-        asm volatile("st.shared.v4.u32 [%4], {%0,%1,%2,%3};" ::"r"(r[4 * q]), "r"(r[4 * q + 1]),
-                     "r"(r[4 * q + 2]), "r"(r[4 * q + 3]), "r"(a + q * NT * 16)
-                     : "memory");
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++) asm volatile(
+        "st.shared.v4.u32 [%4], {%0,%1,%2,%3};" ::"r"(r[4 * q]), "r"(r[4 * q + 1]),
+        "r"(r[4 * q + 2]), "r"(r[4 * q + 3]), "r"(a + q * NT * 16) : "memory");
 }
 
 /* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
@@ -146,7 +147,8 @@ static __device__ __noinline__ int resolve_pair(uint32_t *d, const uint4 *acc, s
 
 /* Numerator of the tangent, 3x^2, as a difference-like value. */
 template <class E>
-static __device__ __noinline__ void tangent_numerator(uint32_t *r, const uint4 *acc, size_t stride) {
+static __device__ __noinline__ void tangent_numerator(uint32_t *r, const uint4 *acc,
+                                                      size_t stride) {
     constexpr int N = E::N;
     uint32_t x[N];
     get_planes<N>(x, acc, stride);
@@ -243,7 +245,8 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
         if (pair_diff<E, NT>(d, s, active)) {
             uint32_t e[N];
             copy_words<N>(e, d);
-            kind = resolve_pair<E>(e, lists.acc(i), NT, lists.point(current), active, current >> 31);
+            kind =
+                resolve_pair<E>(e, lists.acc(i), NT, lists.point(current), active, current >> 31);
             copy_words<N>(d, e);
         }
         id = id_next;
@@ -312,8 +315,7 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
 /* x of each thread becomes its inverse. Products of pairs up to 128 values in all, four a lane,
  * then a butterfly over the warp that leaves every lane with the whole product and with the
  * product of the other lanes. `warp` is the one that works: it differs between blocks. */
-template <class E, int NT>
-CUZK_GPU_D void block_invert(uint32_t *x, uint32_t base, int warp) {
+template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t base, int warp) {
     constexpr int N = E::N;
     constexpr uint32_t AREA = stage<E, NT>::SIZE;
     const int t = (int)threadIdx.x, lane = t & 31;
@@ -438,7 +440,8 @@ __global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ a
         /* lists are sorted by length: the chunk's first is its longest */
         const uint2 longest = a.ranges[chunk * a.m * NT];
         const uint32_t rounds = longest.y - longest.x;
-        for (int i = 0; i < a.m; i++) start_list<E, NT>(lists, lists.acc(i), i);
+        for (int i = 0; i < a.m; i++)
+            start_list<E, NT>(lists, lists.acc(i), i);
 #pragma unroll 1
         for (uint32_t round = 1; round < rounds; round++) {
             lists.round = round;

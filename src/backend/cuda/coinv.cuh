@@ -77,7 +77,8 @@ static __device__ __forceinline__ divstep_matrix divsteps28(int32_t f, int32_t g
 
 /* x = x^-1 in Montgomery form, the same x < 8p in every lane of a full warp; 0 gives 0. Result
  * below 1.01 p. scratch: shared address of F::N words for this warp. */
-template <class F> static __device__ __forceinline__ void warp_invert(uint32_t *x, uint32_t scratch) {
+template <class F>
+static __device__ __forceinline__ void warp_invert(uint32_t *x, uint32_t scratch) {
     constexpr int N = F::N, L = limbs28(N);
     constexpr int32_t M = (1 << 28) - 1;
     const int lane = (int)(threadIdx.x & 31);
@@ -85,8 +86,8 @@ template <class F> static __device__ __forceinline__ void warp_invert(uint32_t *
     reduce_loose<F, 2>(x);
     reduce_loose<F, 1>(x);
     if (lane == 0) {
-        CUZK_UNROLL for (int i = 0; i < N; i++)
-            asm volatile("st.shared.u32 [%0], %1;" ::"r"(scratch + 4 * i), "r"(x[i]) : "memory");
+        CUZK_UNROLL for (int i = 0; i < N; i++) asm volatile(
+            "st.shared.u32 [%0], %1;" ::"r"(scratch + 4 * i), "r"(x[i]) : "memory");
     }
     __syncwarp();
     int32_t f = 0, g = 0, d = 0, e = 0, p = 0;
@@ -95,7 +96,10 @@ template <class F> static __device__ __forceinline__ void warp_invert(uint32_t *
         uint32_t w0, w1 = 0;
         asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w0) : "r"(scratch + 4 * word) : "memory");
         if (word + 1 < N)
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w1) : "r"(scratch + 4 * word + 4) : "memory");
+            asm volatile("ld.shared.u32 %0, [%1];"
+                         : "=r"(w1)
+                         : "r"(scratch + 4 * word + 4)
+                         : "memory");
         g = (int32_t)(__funnelshift_r(w0, w1, shift) & M);
         p = F::p28(lane);
         f = p;

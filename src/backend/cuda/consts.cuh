@@ -13,7 +13,9 @@
 namespace cuzk_gpu {
 
 /* Words of 28 bits that hold N words of 32, for the inversion (coinv.cuh). */
-constexpr int limbs28(int n) { return (32 * n + 27) / 28; }
+constexpr int limbs28(int n) {
+    return (32 * n + 27) / 28;
+}
 
 template <int N> struct field_consts {
     uint32_t kp[6][N];         /* k * p for k = 0..5, mod 2^(32N) */
@@ -37,7 +39,8 @@ template <int N> constexpr int32_t limb28_of(const uint32_t (&w)[N], int i) {
     return (int32_t)((v >> s) & 0xfffffff);
 }
 
-template <int N> constexpr void mul_low(uint32_t (&r)[N], const uint32_t (&a)[N], const uint32_t (&b)[N]) {
+template <int N>
+constexpr void mul_low(uint32_t (&r)[N], const uint32_t (&a)[N], const uint32_t (&b)[N]) {
     uint32_t t[N] = {};
     for (int i = 0; i < N; i++) {
         uint64_t c = 0;
@@ -47,11 +50,13 @@ template <int N> constexpr void mul_low(uint32_t (&r)[N], const uint32_t (&a)[N]
             c >>= 32;
         }
     }
-    for (int i = 0; i < N; i++) r[i] = t[i];
+    for (int i = 0; i < N; i++)
+        r[i] = t[i];
 }
 
 template <int N>
-constexpr field_consts<N> make_field_consts(const limbs64 &p, const limbs64 &one, const limbs64 &r2) {
+constexpr field_consts<N> make_field_consts(const limbs64 &p, const limbs64 &one,
+                                            const limbs64 &r2) {
     field_consts<N> c = {};
     for (int i = 0; i < N; i++) {
         c.kp[1][i] = (uint32_t)(p.l[i / 2] >> (32 * (i % 2)));
@@ -75,7 +80,8 @@ constexpr field_consts<N> make_field_consts(const limbs64 &p, const limbs64 &one
     /* Newton: x <- x (2 + n x) for x = -1/p with n = p, doubling the valid bits each time */
     uint32_t x[N] = {}, y[N] = {};
     x[0] = 0xffffffffu; /* p odd: -1 mod 2 */
-    for (int i = 1; i < N; i++) x[i] = 0xffffffffu;
+    for (int i = 1; i < N; i++)
+        x[i] = 0xffffffffu;
     for (int it = 0; it < 10; it++) {
         mul_low<N>(y, x, c.kp[1]);
         uint64_t s = 2;
@@ -86,7 +92,8 @@ constexpr field_consts<N> make_field_consts(const limbs64 &p, const limbs64 &one
         }
         mul_low<N>(x, x, y);
     }
-    for (int i = 0; i < N; i++) c.neg_inv[i] = x[i];
+    for (int i = 0; i < N; i++)
+        c.neg_inv[i] = x[i];
     for (int i = 0; i < limbs28(N); i++) {
         c.p28[i] = limb28_of<N>(c.kp[1], i);
         c.r2_28[i] = limb28_of<N>(c.r2, i);

@@ -33,19 +33,21 @@ template <class F_> struct coord_fp {
     static constexpr bool wide = N == 12; /* BLS12-381 */
     static constexpr int OFFSET = wide ? 4 : 3;
 
-    CUZK_GPU_D void diff(uint32_t *r, const uint32_t *p, const uint32_t *a) {
+    CUZK_GPU_HD void diff(uint32_t *r, const uint32_t *p, const uint32_t *a) {
         sub_plus_kp<F, OFFSET>(r, p, a);
     }
-    CUZK_GPU_D bool maybe_zero(const uint32_t *d) {
+    CUZK_GPU_HD bool maybe_zero(const uint32_t *d) {
         return d[0] == F::kp(1, 0) || d[0] == F::kp(2, 0) || d[0] == F::kp(3, 0) ||
                d[0] == F::kp(4, 0);
     }
-    CUZK_GPU_D void mul(uint32_t *r, const uint32_t *a, const uint32_t *b) { mont_mul<F>(r, a, b); }
-    CUZK_GPU_D void sqr(uint32_t *r, const uint32_t *a) { mont_sqr<F>(r, a); }
-    CUZK_GPU_D void settle(uint32_t *w) {
+    CUZK_GPU_HD void mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+        mont_mul<F>(r, a, b);
+    }
+    CUZK_GPU_HD void sqr(uint32_t *r, const uint32_t *a) { mont_sqr<F>(r, a); }
+    CUZK_GPU_HD void settle(uint32_t *w) {
         if (!wide) reduce_loose<F, 2>(w);
     }
-    CUZK_GPU_D void x3(uint32_t *x, const uint32_t *ax, const uint32_t *px) {
+    CUZK_GPU_HD void x3(uint32_t *x, const uint32_t *ax, const uint32_t *px) {
         if constexpr (wide) {
             sub_plus_kp<F, 5>(x, x, ax);
             sub_words<N>(x, x, px);
@@ -59,10 +61,10 @@ template <class F_> struct coord_fp {
             reduce_loose<F, 2>(x);
         }
     }
-    CUZK_GPU_D void fall(uint32_t *r, const uint32_t *ax, const uint32_t *x3) {
+    CUZK_GPU_HD void fall(uint32_t *r, const uint32_t *ax, const uint32_t *x3) {
         sub_plus_kp<F, OFFSET>(r, ax, x3);
     }
-    CUZK_GPU_D void y3(uint32_t *y, const uint32_t *ay) {
+    CUZK_GPU_HD void y3(uint32_t *y, const uint32_t *ay) {
         if constexpr (wide) {
             sub_plus_kp<F, 4>(y, y, ay);
             reduce_loose<F, 3>(y);
@@ -73,28 +75,24 @@ template <class F_> struct coord_fp {
             reduce_loose<F, 2>(y);
         }
     }
-    CUZK_GPU_D void neg(uint32_t *r, const uint32_t *y) {
+    CUZK_GPU_HD void neg(uint32_t *r, const uint32_t *y) {
         uint32_t p[N];
         CUZK_UNROLL for (int i = 0; i < N; i++) p[i] = F::kp(1, i);
         sub_words<N>(r, p, y);
     }
-    CUZK_GPU_D void canon(uint32_t *a) { cuzk_gpu::canon<F>(a); }
-    CUZK_GPU_D void twice(uint32_t *r, const uint32_t *a) { add_words<N>(r, a, a); }
-    CUZK_GPU_D void thrice(uint32_t *r, const uint32_t *a) {
+    CUZK_GPU_HD void canon(uint32_t *a) { cuzk_gpu::canon<F>(a); }
+    CUZK_GPU_HD void twice(uint32_t *r, const uint32_t *a) { add_words<N>(r, a, a); }
+    CUZK_GPU_HD void thrice(uint32_t *r, const uint32_t *a) {
         uint32_t t[N];
         add_words<N>(t, a, a);
         add_words<N>(r, t, a);
     }
-    CUZK_GPU_D void one(uint32_t *r) {
-        CUZK_UNROLL for (int i = 0; i < N; i++) r[i] = F::one(i);
-    }
+    CUZK_GPU_HD void one(uint32_t *r) { CUZK_UNROLL for (int i = 0; i < N; i++) r[i] = F::one(i); }
     CUZK_GPU_D void invert(uint32_t *x, uint32_t scratch) { warp_invert<F>(x, scratch); }
 };
 
 /* A product as a call: G2's formulas would otherwise not fit the instruction cache. */
-template <class F> struct words_of {
-    uint32_t w[F::N];
-};
+template <class F> struct words_of { uint32_t w[F::N]; };
 template <class F>
 static __device__ __noinline__ words_of<F> mul_call(words_of<F> a, words_of<F> b) {
     words_of<F> r;

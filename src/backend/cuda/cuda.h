@@ -33,9 +33,9 @@ void cuzk_cuda_close(cuzk_cuda *dev);
 
 typedef struct cuzk_cuda_info {
     char name[128];
-    int sms;               /* multiprocessors */
+    int sms; /* multiprocessors */
     int cc_major, cc_minor;
-    int driver, runtime;   /* as 13000 for 13.0 */
+    int driver, runtime; /* as 13000 for 13.0 */
     size_t bytes_total, bytes_free;
 } cuzk_cuda_info;
 cuzk_status cuzk_cuda_get_info(const cuzk_cuda *dev, cuzk_cuda_info *out,

@@ -68,7 +68,8 @@ struct cuzk__cuda_group_ops {
     cuzk_status (*prepare)(cuzk_err *err);
     /* Sums lists (accumulate.cuh) with `grid` blocks. */
     cuzk_status (*accumulate)(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err);
-    /* Weighted sums of the buckets: 2^lg_slices slices a set; result: (1 + lg_slices) sums a set. */
+    /* Weighted sums of the buckets: 2^lg_slices slices a set; result: (1 + lg_slices) sums a set.
+     */
     cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
                           uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
                           void *partial, void *result, cuzk_err *err);

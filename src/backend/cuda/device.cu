@@ -59,7 +59,8 @@ cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) {
     CUZK_CUDA_GOTO(cudaSetDevice(ordinal), fail);
     CUZK_TRY_GOTO(fill_info(dev, err), fail);
     CUZK_CUDA_GOTO(cudaStreamCreateWithFlags(&dev->stream, cudaStreamNonBlocking), fail);
-    for (int i = 0; i < CUZK__CUDA_MARKS; i++) CUZK_CUDA_GOTO(cudaEventCreate(&dev->marks[i]), fail);
+    for (int i = 0; i < CUZK__CUDA_MARKS; i++)
+        CUZK_CUDA_GOTO(cudaEventCreate(&dev->marks[i]), fail);
     mem = NULL;
     CUZK_CUDA_GOTO(cudaMalloc(&mem, CUZK__CUDA_COUNTERS * sizeof(unsigned)), fail);
     dev->counters = (unsigned *)mem;

@@ -34,12 +34,12 @@ struct cuzk_cuda_msm {
     const cuzk__cuda_group_ops *g;
     const cuzk_fr_ops *fr;
     cuzk__msm_shape shape;
-    size_t digits;          /* of all sets */
+    size_t digits; /* of all sets */
     uint32_t all_buckets;
-    uint32_t cap;           /* of a list's length, first level */
-    int batch;              /* sets sorted together */
+    uint32_t cap; /* of a list's length, first level */
+    int batch;    /* sets sorted together */
     int lg_slices, lg_slice_len;
-    const void *points;     /* the table, or the caller's bases */
+    const void *points; /* the table, or the caller's bases */
     void *table;
     uint32_t *index, *first, *offset[3];
     cuzk__msm_lists lists;
@@ -66,7 +66,9 @@ static double msm_cost(double n, unsigned bits, unsigned window, unsigned factor
     return n * windows * 0.31 + sets * (double)(1u << (window - 1)) * 1.1;
 }
 
-static unsigned msm_windows(unsigned bits, unsigned window) { return (bits + window - 1) / window; }
+static unsigned msm_windows(unsigned bits, unsigned window) {
+    return (bits + window - 1) / window;
+}
 
 static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned factor,
                          cuzk__msm_shape *shape) {
@@ -100,8 +102,7 @@ static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size
         if (f > 1 && (c->n * f * point_bytes > bytes_free / 2 || c->n * f >> 31)) break;
         cuzk__msm_shape s;
         choose_shape(c, bits, f, &s);
-        const double cost =
-            msm_cost((double)c->n, bits, (unsigned)s.window, (unsigned)s.factor);
+        const double cost = msm_cost((double)c->n, bits, (unsigned)s.window, (unsigned)s.factor);
         if (f == 1 || cost < best_cost * 0.97) {
             best = f;
             best_cost = cost;
@@ -143,7 +144,8 @@ static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
     const size_t max_lists = m->lists.max_lists;
     CUZK_TRY(take_words(m, &m->index, m->digits, err));
     CUZK_TRY(take_words(m, &m->first, buckets + (size_t)s->sets, err));
-    for (int i = 0; i < 3; i++) CUZK_TRY(take_words(m, &m->offset[i], buckets + 1, err));
+    for (int i = 0; i < 3; i++)
+        CUZK_TRY(take_words(m, &m->offset[i], buckets + 1, err));
     for (int i = 0; i < 2; i++) {
         CUZK_TRY(take_words(m, &m->lists.key[i], max_lists, err));
         CUZK_TRY(take_words(m, &m->lists.slot[i], max_lists, err));
@@ -159,8 +161,8 @@ static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
     m->sorter.bias = (uint64_t *)bias;
     CUZK_TRY(take_words(m, &m->sorter.flips, s->n / 32 + 1, err));
     CUZK_TRY(take_words(m, &m->sorter.values, batch_digits, err));
-    CUZK_TRY(cuzk__msm_temp_bytes(batch_digits, 32, max_lists, buckets,
-                                  &m->sorter.temp_bytes, err));
+    CUZK_TRY(
+        cuzk__msm_temp_bytes(batch_digits, 32, max_lists, buckets, &m->sorter.temp_bytes, err));
     return take(m, &m->sorter.temp, m->sorter.temp_bytes, err);
 }
 
@@ -189,11 +191,11 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
  * above the average), since the longest list decides how long its block works. Slices: 4 to 64
  * buckets, 2^16 threads. */
 static void choose_cuts(cuzk_cuda_msm *m) {
-    const size_t want =
-        (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
+    const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
     const size_t average = m->digits / m->all_buckets + 1;
     size_t root = 1;
-    while (root * root < average) root++;
+    while (root * root < average)
+        root++;
     size_t parts = (want + m->all_buckets - 1) / m->all_buckets;
     if (parts < 2 && average > 64) parts = 2;
     size_t cap = (average + 4 * root) / parts + 1;
@@ -205,7 +207,8 @@ static void choose_cuts(cuzk_cuda_msm *m) {
            cuzk__msm_digits_of(&m->shape, 0, m->batch + 1) <= MSM_BATCH_DIGITS)
         m->batch++;
     int lg_len = 2;
-    while (lg_len < 6 && m->all_buckets >> (lg_len + 1) >= 65536) lg_len++;
+    while (lg_len < 6 && m->all_buckets >> (lg_len + 1) >= 65536)
+        lg_len++;
     const int lg_buckets = m->shape.window - 1;
     if (lg_len > lg_buckets) lg_len = lg_buckets;
     m->lg_slice_len = lg_len;
@@ -216,7 +219,8 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
                               const void *bases, cuzk_err *err) {
     *out = NULL;
     if (c->n == 0 || c->n >> 31 || (c->window && (c->window < 4 || c->window > 24)))
-        return cuzk_err_set(err, CUZK_STATUS_USAGE, "MSM of %zu points, window %u", c->n, c->window);
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "MSM of %zu points, window %u", c->n,
+                            c->window);
     void *mem;
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda_msm)));
     cuzk_cuda_msm *m = (cuzk_cuda_msm *)mem;
@@ -228,7 +232,8 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
     {
         const unsigned factor =
-            c->factor ? c->factor : choose_factor(c, m->fr->bits, m->g->point_bytes, info.bytes_free);
+            c->factor ? c->factor
+                      : choose_factor(c, m->fr->bits, m->g->point_bytes, info.bytes_free);
         choose_shape(c, m->fr->bits, factor, &m->shape);
     }
     m->digits = c->n * (size_t)m->shape.windows;
@@ -239,7 +244,8 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
         goto fail;
     }
     choose_cuts(m);
-    for (int i = 0; i < MSM_EVENTS; i++) CUZK_CUDA_GOTO(cudaEventCreate(&m->events[i]), fail);
+    for (int i = 0; i < MSM_EVENTS; i++)
+        CUZK_CUDA_GOTO(cudaEventCreate(&m->events[i]), fail);
     CUZK_TRY_GOTO(m->g->prepare(err), fail);
     CUZK_TRY_GOTO(build_table(m, bases, err), fail);
     CUZK_TRY_GOTO(take_lists(m, err), fail);
@@ -254,14 +260,15 @@ fail:
 
 void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
     if (!m) return;
-    void *owned[] = {m->table,         m->index,          m->first,           m->offset[0],
-                     m->offset[1],     m->offset[2],      m->lists.key[0],    m->lists.key[1],
-                     m->lists.slot[0], m->lists.slot[1],  m->lists.ranges,    m->lists.unordered,
-                     m->sorter.bias,   m->sorter.flips,   m->sorter.keys[0],  m->sorter.keys[1],
-                     m->sorter.values, m->sorter.temp,    m->sums[0],         m->sums[1],
-                     m->sums[2],       m->acc,            m->prefix,          m->slice_acc,
-                     m->slice_run,     m->partial,        m->result};
-    for (void *p : owned) cuzk_cuda_free(m->dev, p);
+    void *owned[] = {m->table,         m->index,         m->first,          m->offset[0],
+                     m->offset[1],     m->offset[2],     m->lists.key[0],   m->lists.key[1],
+                     m->lists.slot[0], m->lists.slot[1], m->lists.ranges,   m->lists.unordered,
+                     m->sorter.bias,   m->sorter.flips,  m->sorter.keys[0], m->sorter.keys[1],
+                     m->sorter.values, m->sorter.temp,   m->sums[0],        m->sums[1],
+                     m->sums[2],       m->acc,           m->prefix,         m->slice_acc,
+                     m->slice_run,     m->partial,       m->result};
+    for (void *p : owned)
+        cuzk_cuda_free(m->dev, p);
     for (int i = 0; i < MSM_EVENTS; i++)
         if (m->events[i]) (void)cudaEventDestroy(m->events[i]);
     if (m->host_result) (void)cudaFreeHost(m->host_result);
@@ -349,15 +356,15 @@ cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point 
                               cuzk_err *err) {
     const cuzk_cuda *dev = m->dev;
     const cuzk__msm_shape *s = &m->shape;
-    CUZK_CUDA(cudaMemsetAsync(dev->counters, 0, CUZK__CUDA_COUNTERS * sizeof(unsigned),
-                              dev->stream));
+    CUZK_CUDA(
+        cudaMemsetAsync(dev->counters, 0, CUZK__CUDA_COUNTERS * sizeof(unsigned), dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
     CUZK_TRY(sort_digits(m, scalars, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
     CUZK_TRY(sum_buckets(m, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    CUZK_TRY(m->g->reduce(dev, m->sums[0], m->offset[0], s->buckets, (uint32_t)s->sets, m->lg_slices,
-                          m->slice_acc, m->slice_run, m->partial, m->result, err));
+    CUZK_TRY(m->g->reduce(dev, m->sums[0], m->offset[0], s->buckets, (uint32_t)s->sets,
+                          m->lg_slices, m->slice_acc, m->slice_run, m->partial, m->result, err));
     CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
                               dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));

@@ -8,7 +8,7 @@
 
 /* sum over sets of 2^(window set) (mode_0 + 2^lg_slice_len sum_j 2^j mode_(j+1)). */
 #define COMBINE(name)                                                                              \
-    void cuzk__cuda_combine_##name(const void *result, uint32_t sets, int window, int lg_slices,  \
+    void cuzk__cuda_combine_##name(const void *result, uint32_t sets, int window, int lg_slices,   \
                                    int lg_slice_len, cuzk_point *out) {                            \
         const cuzk_##name##_xyzz_t *sums = result;                                                 \
         cuzk_##name##_xyzz_t total, r;                                                             \
@@ -16,13 +16,15 @@
         cuzk_##name##_xyzz_set_infinity(&total);                                                   \
         for (uint32_t set = sets; set-- > 0;) {                                                    \
             const cuzk_##name##_xyzz_t *mode = sums + (size_t)set * (size_t)(1 + lg_slices);       \
-            for (int i = 0; i < window; i++) cuzk_##name##_xyzz_dbl(&total, &total);               \
+            for (int i = 0; i < window; i++)                                                       \
+                cuzk_##name##_xyzz_dbl(&total, &total);                                            \
             cuzk_##name##_xyzz_set_infinity(&r);                                                   \
             for (int j = lg_slices; j > 0; j--) {                                                  \
                 cuzk_##name##_xyzz_dbl(&r, &r);                                                    \
                 cuzk_##name##_xyzz_add(&r, &r, &mode[j]);                                          \
             }                                                                                      \
-            for (int i = 0; i < lg_slice_len; i++) cuzk_##name##_xyzz_dbl(&r, &r);                 \
+            for (int i = 0; i < lg_slice_len; i++)                                                 \
+                cuzk_##name##_xyzz_dbl(&r, &r);                                                    \
             cuzk_##name##_xyzz_add(&total, &total, &r);                                            \
             cuzk_##name##_xyzz_add(&total, &total, &mode[0]);                                      \
         }                                                                                          \

@@ -28,8 +28,7 @@ template <class G, int NT, int MINB> struct msm_group {
 
     static cuzk_status run_accumulate(const cuzk_cuda *dev, const void *args, int grid,
                                       cuzk_err *err) {
-        accumulate<E, NT, MINB>
-            <<<grid, NT, SHARED, dev->stream>>>(*(const accumulate_args *)args);
+        accumulate<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const accumulate_args *)args);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -72,8 +71,8 @@ template <class G, int NT, int MINB> struct msm_group {
     }
 
     static constexpr cuzk__cuda_group_ops ops() {
-        return {sizeof(affine), sizeof(xyzz), NT, MINB,   prepare, run_accumulate,
-                reduce,         shift,        plus, G::combine};
+        return {sizeof(affine), sizeof(xyzz), NT,    MINB, prepare,
+                run_accumulate, reduce,       shift, plus, G::combine};
     }
 };
 

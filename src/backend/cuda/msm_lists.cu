@@ -17,7 +17,8 @@ struct scalar_args {
 
 __device__ __forceinline__ bool below(const cuzk_u256 &a, const cuzk_u256 &b) {
     uint64_t borrow = 0, d;
-    for (int i = 0; i < 4; i++) borrow = cuzk_subb(&d, a.l[i], b.l[i], borrow);
+    for (int i = 0; i < 4; i++)
+        borrow = cuzk_subb(&d, a.l[i], b.l[i], borrow);
     return borrow != 0;
 }
 
@@ -33,7 +34,8 @@ __global__ void bias_scalars(const __grid_constant__ scalar_args a) {
         flip = below(a.half, s);
         if (flip) {
             uint64_t borrow = 0;
-            for (int k = 0; k < 4; k++) borrow = cuzk_subb(&s.l[k], a.r.l[k], s.l[k], borrow);
+            for (int k = 0; k < 4; k++)
+                borrow = cuzk_subb(&s.l[k], a.r.l[k], s.l[k], borrow);
         }
         uint64_t carry = 0, w;
         for (int k = 0; k < 4; k++) {
@@ -52,7 +54,7 @@ struct digit_args {
     uint32_t *keys, *values;
     size_t n;
     int bit, window;
-    uint32_t base; /* of the base numbers: multiple * n */
+    uint32_t base;          /* of the base numbers: multiple * n */
     uint32_t bucket0, none; /* number of the set's first bucket; key of a zero digit: behind all */
 };
 
@@ -152,11 +154,14 @@ __global__ void settle(uint4 *to, const uint32_t *to_offset, const uint4 *from,
 
 int bits_of(uint32_t v) {
     int b = 0;
-    while (v >> b) b++;
+    while (v >> b)
+        b++;
     return b;
 }
 
-unsigned blocks_for(size_t threads) { return (unsigned)((threads + 255) / 256); }
+unsigned blocks_for(size_t threads) {
+    return (unsigned)((threads + 255) / 256);
+}
 
 } // namespace
 
@@ -200,7 +205,8 @@ static int windows_of(const cuzk__msm_shape *s, int set) {
 
 size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int count) {
     size_t digits = 0;
-    for (int k = 0; k < count; k++) digits += shape->n * (size_t)windows_of(shape, first_set + k);
+    for (int k = 0; k < count; k++)
+        digits += shape->n * (size_t)windows_of(shape, first_set + k);
     return digits;
 }
 
@@ -240,9 +246,8 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
 cuzk_status cuzk__msm_settle(const cuzk_cuda *dev, void *to, const uint32_t *to_offset,
                              const void *from, const uint32_t *from_offset, uint32_t buckets,
                              size_t point_bytes, cuzk_err *err) {
-    settle<<<blocks_for(buckets), 256, 0, dev->stream>>>((uint4 *)to, to_offset,
-                                                         (const uint4 *)from, from_offset, buckets,
-                                                         (int)(point_bytes / 16));
+    settle<<<blocks_for(buckets), 256, 0, dev->stream>>>(
+        (uint4 *)to, to_offset, (const uint4 *)from, from_offset, buckets, (int)(point_bytes / 16));
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }
@@ -268,14 +273,13 @@ cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, ui
     if (*lists == 0) return CUZK_OK;
     if (*lists > l->max_lists)
         return cuzk_err_set(err, CUZK_STATUS_BUG, "%u lists, room for %zu", *lists, l->max_lists);
-    list_lengths<<<blocks_for(*lists), 256, 0, dev->stream>>>(first, per_batch, l->offset, buckets,
-                                                              *lists, l->key[0], l->slot[0],
-                                                              l->unordered);
+    list_lengths<<<blocks_for(*lists), 256, 0, dev->stream>>>(
+        first, per_batch, l->offset, buckets, *lists, l->key[0], l->slot[0], l->unordered);
     CUZK_CUDA_LAUNCHED();
     temp = sorter->temp_bytes;
-    CUZK_CUDA(cub::DeviceRadixSort::SortPairsDescending(
-        sorter->temp, temp, l->key[0], l->key[1], l->slot[0], l->slot[1], (int64_t)*lists, 0,
-        bits_of(cap), dev->stream));
+    CUZK_CUDA(cub::DeviceRadixSort::SortPairsDescending(sorter->temp, temp, l->key[0], l->key[1],
+                                                        l->slot[0], l->slot[1], (int64_t)*lists, 0,
+                                                        bits_of(cap), dev->stream));
     rank_lists<<<blocks_for(*lists), 256, 0, dev->stream>>>(l->unordered, l->slot[1], *lists,
                                                             l->ranges);
     CUZK_CUDA_LAUNCHED();

@@ -9,18 +9,18 @@
  * base multiples number w / sets, 2^(window * sets * (w / sets)) times the bases. */
 struct cuzk__msm_shape {
     size_t n;
-    int window;        /* bits */
+    int window; /* bits */
     int windows, sets;
-    int factor;        /* ceil(windows / sets): multiples of each base in the table */
-    uint32_t buckets;  /* of one set: 2^(window-1), for digits 1 .. 2^(window-1) */
+    int factor;       /* ceil(windows / sets): multiples of each base in the table */
+    uint32_t buckets; /* of one set: 2^(window-1), for digits 1 .. 2^(window-1) */
 };
 
 /* Device arrays for the lists of one level; all sizes for `max_lists` lists. */
 struct cuzk__msm_lists {
-    uint32_t *offset;   /* per bucket (+1): number of its first list */
+    uint32_t *offset;           /* per bucket (+1): number of its first list */
     uint32_t *key[2], *slot[2]; /* lists by number, then by length: sort buffers */
-    uint2 *unordered;   /* ranges by number of the list */
-    uint2 *ranges;      /* by rank */
+    uint2 *unordered;           /* ranges by number of the list */
+    uint2 *ranges;              /* by rank */
     size_t max_lists;
 };
 
@@ -40,7 +40,8 @@ cuzk_status cuzk__msm_temp_bytes(size_t pairs, int key_bits, size_t lists, size_
  * modulus: the scalar field's, for replacing s > r/2 by r - s. */
 cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
                                       const cuzk_u256 *modulus, const void *scalars,
-                                      const cuzk__msm_sorter *sorter, cuzk_err *err) CUZK_MUST_CHECK;
+                                      const cuzk__msm_sorter *sorter,
+                                      cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Number of digits of sets first_set .. first_set + count - 1. */
 size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int count);

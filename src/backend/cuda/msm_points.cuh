@@ -42,8 +42,7 @@ template <class G>
 __global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *sums,
                                                      const uint32_t *offset, uint32_t buckets,
                                                      int lg_slices, uint32_t sets,
-                                                     typename G::xyzz *acc,
-                                                     typename G::xyzz *run) {
+                                                     typename G::xyzz *acc, typename G::xyzz *run) {
     const uint32_t at = blockIdx.x * 128 + threadIdx.x;
     if (at >> lg_slices >= sets) return;
     const uint32_t set = at >> lg_slices, s = at & ((1u << lg_slices) - 1);
@@ -102,7 +101,8 @@ static __device__ __forceinline__ void block_sum(uint64_t *shared, typename G::x
 template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz *acc,
                                                           const typename G::xyzz *run,
-                                                          int lg_slices, typename G::xyzz *partial) {
+                                                          int lg_slices,
+                                                          typename G::xyzz *partial) {
     extern __shared__ uint64_t words[];
     const uint32_t mode = blockIdx.y, set = blockIdx.z, slices = 1u << lg_slices;
     const uint32_t count = mode ? slices / 2 : slices, j = mode - 1;
@@ -116,8 +116,7 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz
         const typename G::xyzz y = in[s];
         G::add(&x, &y);
     }
-    block_sum<G>(words, &x,
-                 &partial[((size_t)set * gridDim.y + mode) * gridDim.x + blockIdx.x]);
+    block_sum<G>(words, &x, &partial[((size_t)set * gridDim.y + mode) * gridDim.x + blockIdx.x]);
 }
 
 /* Block i: the sum of in[i*count .. (i+1)*count). */
@@ -151,7 +150,8 @@ __global__ __launch_bounds__(POINT_THREADS) void shift_points(const typename G::
     if (i < n) {
         a = in[i];
         G::from_affine(&p, &a);
-        for (int k = 0; k < doublings; k++) G::twice(&p);
+        for (int k = 0; k < doublings; k++)
+            G::twice(&p);
     }
     uint32_t z[N], t[N];
     split_limbs<N>(z, (const uint64_t *)&p.zzz);

@@ -10,11 +10,10 @@ extern "C" {
  * Sizes whose first pass is the longest keep the last boundary table small. */
 int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
     static const signed char table[CUZK__NTT_MAX_LOG + 1][CUZK__NTT_MAX_PASSES] = {
-        {0},          {1},          {2},          {3},          {4},         {5},
-        {6},          {7},          {8},          {9},          {10},        {11},
-        {6, 6},       {8, 5},       {8, 6},       {9, 6},       {8, 8},      {9, 8},
-        {9, 9},       {8, 6, 5},    {8, 6, 6},    {9, 6, 6},    {8, 8, 6},   {9, 8, 6},
-        {8, 8, 8},    {9, 8, 8},    {9, 9, 8},    {9, 9, 9},    {8, 8, 6, 6}};
+        {0},       {1},       {2},       {3},       {4},         {5},       {6},       {7},
+        {8},       {9},       {10},      {11},      {6, 6},      {8, 5},    {8, 6},    {9, 6},
+        {8, 8},    {9, 8},    {9, 9},    {8, 6, 5}, {8, 6, 6},   {9, 6, 6}, {8, 8, 6}, {9, 8, 6},
+        {8, 8, 8}, {9, 8, 8}, {9, 9, 8}, {9, 9, 9}, {8, 8, 6, 6}};
     int n = 0;
     for (int i = 0; i < CUZK__NTT_MAX_PASSES; i++) {
         len[i] = table[log2n][i];
@@ -58,8 +57,8 @@ cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id
         if (dirs >> d & 1) CUZK_TRY_GOTO(ops->make_tables(plan, (cuzk_ntt_dir)d, err), fail);
     if (plan->passes == 1 && (dirs & 2)) {
         const cuzk_u256 one = ops->fr->one;
-        CUZK_TRY_GOTO(
-            cuzk_cuda_ntt_scale_new(&plan->one_pass, plan, CUZK_NTT_INVERSE, &one, err), fail);
+        CUZK_TRY_GOTO(cuzk_cuda_ntt_scale_new(&plan->one_pass, plan, CUZK_NTT_INVERSE, &one, err),
+                      fail);
     }
     CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);
     *out = plan;
@@ -91,11 +90,10 @@ cuzk_status cuzk_cuda_ntt_scale_new(cuzk_cuda_ntt_scale **out, const cuzk_cuda_n
     scale->dir = dir;
     const unsigned last = (unsigned)plan->len[plan->passes - 1];
     cuzk_status st;
+    CUZK_TRY_GOTO(cuzk_cuda_alloc(plan->dev, &scale->row, sizeof(shoup_pair) << last, err), fail);
     CUZK_TRY_GOTO(
-        cuzk_cuda_alloc(plan->dev, &scale->row, sizeof(shoup_pair) << last, err), fail);
-    CUZK_TRY_GOTO(cuzk_cuda_alloc(plan->dev, &scale->block,
-                                  sizeof(shoup_pair) << (plan->log2n - last), err),
-                  fail);
+        cuzk_cuda_alloc(plan->dev, &scale->block, sizeof(shoup_pair) << (plan->log2n - last), err),
+        fail);
     CUZK_TRY_GOTO(plan->ops->make_scale(plan, scale, h, err), fail);
     CUZK_TRY_GOTO(cuzk_cuda_sync(plan->dev, err), fail);
     *out = scale;

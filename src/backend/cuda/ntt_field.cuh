@@ -17,8 +17,7 @@ struct power_chain {
 };
 
 /* r = g^e, canonical. */
-template <class F>
-static __device__ void chain_pow(uint32_t *r, const power_chain &c, uint64_t e) {
+template <class F> static __device__ void chain_pow(uint32_t *r, const power_chain &c, uint64_t e) {
     CUZK_UNROLL for (int i = 0; i < 8; i++) r[i] = F::one(i);
     for (int k = 0; e; k++, e >>= 1) {
         if (!(e & 1)) continue;
@@ -92,7 +91,8 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
 
     static cuzk_u256 one_over_n(unsigned log2n) {
         cuzk_u256 n = FR->one;
-        for (unsigned i = 0; i < log2n; i++) FR->add(&n, &n, &n);
+        for (unsigned i = 0; i < log2n; i++)
+            FR->add(&n, &n, &n);
         FR->inv(&n, &n);
         return n;
     }
@@ -138,12 +138,11 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         for (int i = 0; i + 1 < plan->passes; i++) {
             const unsigned stride = rem - (unsigned)plan->len[i];
             const cuzk_u256 scale = one_over_n(plan->log2n);
-            const power_chain c = chain_of(
-                root(plan, dir, rem), i == 0 && dir == CUZK_NTT_INVERSE ? &scale : NULL);
+            const power_chain c =
+                chain_of(root(plan, dir, rem), i == 0 && dir == CUZK_NTT_INVERSE ? &scale : NULL);
             CUZK_TRY(cuzk_cuda_alloc(dev, &plan->boundary[dir][i], sizeof(shoup_pair) << rem, err));
-            ntt_boundary_table<F>
-                <<<((1u << stride) + 127) / 128, 128, 0, dev->stream>>>(
-                    (shoup_pair *)plan->boundary[dir][i], c, (int)stride, plan->len[i]);
+            ntt_boundary_table<F><<<((1u << stride) + 127) / 128, 128, 0, dev->stream>>>(
+                (shoup_pair *)plan->boundary[dir][i], c, (int)stride, plan->len[i]);
             CUZK_CUDA_LAUNCHED();
             rem = stride;
         }
@@ -199,7 +198,8 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         for (int k = 0; k < plan->passes; k++) {
             const int i = rn ? plan->passes - 1 - k : k;
             unsigned block = plan->log2n;
-            for (int j = 0; j < i; j++) block -= (unsigned)plan->len[j];
+            for (int j = 0; j < i; j++)
+                block -= (unsigned)plan->len[j];
             ntt_args a = {};
             a.data = (uint4 *)device;
             a.roots = (const shoup_pair *)plan->roots[dir];

@@ -32,20 +32,24 @@ struct ntt_args {
                                    2^lg_boundary; NULL after a transform's last pass */
     const shoup_pair *row_scale, *block_scale; /* contiguous passes: NULL or factors of element
                                                   (block, row): row_scale[row] block_scale[block] */
-    unsigned *counter;          /* zero at launch: tiles taken beyond the first grid */
+    unsigned *counter; /* zero at launch: tiles taken beyond the first grid */
     uint32_t tiles;
-    int lg_stride, lg_block;    /* log2 of S and of the block the pass works in */
+    int lg_stride, lg_block; /* log2 of S and of the block the pass works in */
     int lg_boundary;
-    int lg_len, lg_cols;        /* any-length kernel only */
-    shoup_pair w8[3];           /* w_8^1, w_8^2, w_8^3 */
+    int lg_len, lg_cols; /* any-length kernel only */
+    shoup_pair w8[3];    /* w_8^1, w_8^2, w_8^3 */
 };
 
 CUZK_GPU_HD void set_words(uint32_t *x, uint4 a, uint4 b) {
     x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
     x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
 }
-CUZK_GPU_HD uint4 low_half(const uint32_t *x) { return make_uint4(x[0], x[1], x[2], x[3]); }
-CUZK_GPU_HD uint4 high_half(const uint32_t *x) { return make_uint4(x[4], x[5], x[6], x[7]); }
+CUZK_GPU_HD uint4 low_half(const uint32_t *x) {
+    return make_uint4(x[0], x[1], x[2], x[3]);
+}
+CUZK_GPU_HD uint4 high_half(const uint32_t *x) {
+    return make_uint4(x[4], x[5], x[6], x[7]);
+}
 
 #ifdef __CUDACC__
 static __device__ __forceinline__ void load_shared(uint32_t *r, uint32_t addr) {
@@ -78,8 +82,7 @@ static __device__ __forceinline__ void shoup_mul_global(uint32_t *x, const shoup
     shoup_mul<F>(x, x, w, wp);
 }
 
-template <class F>
-static __device__ __forceinline__ void butterfly(uint32_t *a, uint32_t *b) {
+template <class F> static __device__ __forceinline__ void butterfly(uint32_t *a, uint32_t *b) {
     uint32_t s[8];
     add_mod2p<F>(s, a, b);
     sub_mod2p<F>(b, a, b);
@@ -184,7 +187,8 @@ static __device__ __forceinline__ void scale_tile(const ntt_args &a, uint4 *lo, 
 
 /* One pass. RN: transposed. CONTIG: S = 1 (no boundary twist). */
 template <class F, class S, bool RN, bool CONTIG>
-__global__ __launch_bounds__(S::THREADS, S::MINB) void ntt_pass(const __grid_constant__ ntt_args a) {
+__global__ __launch_bounds__(S::THREADS,
+                             S::MINB) void ntt_pass(const __grid_constant__ ntt_args a) {
     constexpr int R = S::R, K = S::K, LEN = S::LEN, TPC = S::THREADS_PER_COLUMN, NT = S::THREADS;
     extern __shared__ uint4 shared[];
     __shared__ uint32_t next_tile;

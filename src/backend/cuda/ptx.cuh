@@ -51,14 +51,30 @@ CUZK_GPU_HD uint32_t host_diff(uint64_t v) {
     host_carry = (uint32_t)(v >> 32) & 1;
     return (uint32_t)v;
 }
-CUZK_GPU_HD uint32_t lo32(uint32_t a, uint32_t b) { return a * b; }
-CUZK_GPU_HD uint32_t hi32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
-CUZK_GPU_HD void add_cc(uint32_t &x, uint32_t b) { x = host_sum((uint64_t)x + b); }
-CUZK_GPU_HD void addc_cc(uint32_t &x, uint32_t b) { x = host_sum((uint64_t)x + b + host_carry); }
-CUZK_GPU_HD void addc(uint32_t &x, uint32_t b) { x = x + b + host_carry; }
-CUZK_GPU_HD void sub_cc(uint32_t &x, uint32_t b) { x = host_diff((uint64_t)x - b); }
-CUZK_GPU_HD void subc_cc(uint32_t &x, uint32_t b) { x = host_diff((uint64_t)x - b - host_carry); }
-CUZK_GPU_HD void subc(uint32_t &x, uint32_t b) { x = x - b - host_carry; }
+CUZK_GPU_HD uint32_t lo32(uint32_t a, uint32_t b) {
+    return a * b;
+}
+CUZK_GPU_HD uint32_t hi32(uint32_t a, uint32_t b) {
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
+CUZK_GPU_HD void add_cc(uint32_t &x, uint32_t b) {
+    x = host_sum((uint64_t)x + b);
+}
+CUZK_GPU_HD void addc_cc(uint32_t &x, uint32_t b) {
+    x = host_sum((uint64_t)x + b + host_carry);
+}
+CUZK_GPU_HD void addc(uint32_t &x, uint32_t b) {
+    x = x + b + host_carry;
+}
+CUZK_GPU_HD void sub_cc(uint32_t &x, uint32_t b) {
+    x = host_diff((uint64_t)x - b);
+}
+CUZK_GPU_HD void subc_cc(uint32_t &x, uint32_t b) {
+    x = host_diff((uint64_t)x - b - host_carry);
+}
+CUZK_GPU_HD void subc(uint32_t &x, uint32_t b) {
+    x = x - b - host_carry;
+}
 CUZK_GPU_HD void mad_lo_cc(uint32_t &x, uint32_t a, uint32_t b, uint32_t c) {
     x = host_sum((uint64_t)lo32(a, b) + c);
 }

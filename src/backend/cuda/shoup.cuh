@@ -74,12 +74,8 @@ CUZK_GPU_HD void high_product(uint32_t *q, const uint32_t *a, const uint32_t *b)
 
 /* Lowest word in which -p differs from -1 + 2^32 mod 2^256, when p = 1 - 2^32 + 2^64 (...) as for
  * BLS12-381: the first two words of q * (-p) then cost no multiplication. */
-template <class F> struct shoup_low {
-    static constexpr bool special = false;
-};
-template <> struct shoup_low<bls12_381_fr> {
-    static constexpr bool special = true;
-};
+template <class F> struct shoup_low { static constexpr bool special = false; };
+template <> struct shoup_low<bls12_381_fr> { static constexpr bool special = true; };
 
 /* r = a w - q p mod 2^256 for the q of high_product. */
 template <class F>

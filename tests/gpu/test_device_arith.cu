@@ -1,0 +1,206 @@
+/* The kernels' arithmetic in its host form (ptx.cuh emulates the carry chains): lazy Montgomery
+ * products, Shoup's products and the batch-affine formulas with the bounds they really meet,
+ * against the include-templates. Needs no GPU. Seed: CUZK_TEST_SEED. */
+#include "backend/cuda/coords.cuh"
+#include "backend/cuda/dev_fields.cuh"
+#include "backend/cuda/shoup.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace cuzk_gpu;
+
+static uint64_t state;
+static int failures;
+
+static uint64_t next_random() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void expect(bool ok, const char *what) {
+    if (ok) return;
+    if (failures++ < 10) fprintf(stderr, "wrong: %s\n", what);
+}
+
+/* A value below p; every sixteenth is an edge. */
+template <class F> static void random_value(uint32_t *x, unsigned i) {
+    for (int k = 0; k < F::N; k++)
+        x[k] = (uint32_t)next_random();
+    x[F::N - 1] %= F::kp(1, F::N - 1);
+    if (i % 16 == 1)
+        for (int k = 0; k < F::N; k++)
+            x[k] = 0;
+    if (i % 16 == 2)
+        for (int k = 0; k < F::N; k++)
+            x[k] = F::kp(1, k) - (k == 0);
+    if (i % 16 == 3)
+        for (int k = 0; k < F::N; k++)
+            x[k] = F::one(k);
+}
+
+template <class F> static bool same(const uint32_t *a, const uint64_t *limbs) {
+    return memcmp(a, limbs, sizeof(uint32_t) * F::N) == 0;
+}
+
+/* Products of operands up to 4p and 2p where R allows, squares, and reductions. */
+#define TEST_MONT(F, fe, T, LAZY)                                                                  \
+    static void mont_##fe() {                                                                      \
+        for (unsigned i = 0; i < 4000; i++) {                                                      \
+            uint32_t x[F::N], y[F::N], r[F::N];                                                    \
+            T a, b, want;                                                                          \
+            random_value<F>(x, i);                                                                 \
+            random_value<F>(y, i / 16);                                                            \
+            memcpy(&a, x, sizeof a);                                                               \
+            memcpy(&b, y, sizeof b);                                                               \
+            fe##_mul(&want, &a, &b);                                                               \
+            for (int k = 0; LAZY && k < (int)(i % 4); k++) {                                       \
+                uint32_t p[F::N];                                                                  \
+                for (int j = 0; j < F::N; j++)                                                     \
+                    p[j] = F::kp(1, j);                                                            \
+                add_words<F::N>(x, x, p);                                                          \
+            }                                                                                      \
+            mont_mul<F>(r, x, y);                                                                  \
+            reduce_exact<F, 1>(r);                                                                 \
+            expect(same<F>(r, want.l), #fe " mul");                                                \
+            fe##_mul(&want, &a, &a);                                                               \
+            mont_sqr<F>(r, x);                                                                     \
+            if (LAZY)                                                                              \
+                canon<F>(r);                                                                       \
+            else                                                                                   \
+                reduce_exact<F, 1>(r);                                                             \
+            expect(same<F>(r, want.l), #fe " sqr");                                                \
+        }                                                                                          \
+    }
+TEST_MONT(bn254_fp, cuzk_bn254_fp, cuzk_u256, 1)
+TEST_MONT(bls12_381_fp, cuzk_bls12_381_fp, cuzk_u384, 1)
+TEST_MONT(bn254_fr, cuzk_bn254_fr, cuzk_u256, 0)
+TEST_MONT(bls12_381_fr, cuzk_bls12_381_fr, cuzk_u256, 0)
+
+/* a w mod p for a < 2p by the pair of w; sums and differences mod 2p. */
+#define TEST_SHOUP(F, fe)                                                                          \
+    static void shoup_##fe() {                                                                     \
+        for (unsigned i = 0; i < 4000; i++) {                                                      \
+            uint32_t x[8], w[8], r[8], p1[8];                                                      \
+            cuzk_u256 a, b, want;                                                                  \
+            shoup_pair pair;                                                                       \
+            random_value<F>(x, i);                                                                 \
+            random_value<F>(w, i / 16);                                                            \
+            memcpy(&a, x, sizeof a);                                                               \
+            memcpy(&b, w, sizeof b);                                                               \
+            fe##_mul(&want, &a, &b);                                                               \
+            shoup_make<F>(&pair, w);                                                               \
+            for (int j = 0; j < 8; j++)                                                            \
+                p1[j] = F::kp(1, j);                                                               \
+            if (i & 1) add_words<8>(x, x, p1);                                                     \
+            shoup_mul<F>(r, x, pair.w, pair.wp);                                                   \
+            add_mod2p<F>(w, r, x);                                                                 \
+            sub_mod2p<F>(w, w, x);                                                                 \
+            reduce_exact<F, 1>(r);                                                                 \
+            reduce_exact<F, 1>(w);                                                                 \
+            expect(same<F>(r, want.l), #fe " Shoup");                                              \
+            expect(same<F>(w, want.l), #fe " sum and difference");                                 \
+        }                                                                                          \
+    }
+TEST_SHOUP(bn254_fr, cuzk_bn254_fr)
+TEST_SHOUP(bls12_381_fr, cuzk_bls12_381_fr)
+
+/* Eight accumulators, 200 rounds, random signs: the sequence of accumulate.cuh with the inversion
+ * by the template. */
+#define TEST_ROUNDS(F, fe, g, T, GEN)                                                              \
+    static void rounds_##g() {                                                                     \
+        typedef coord_fp<F> E;                                                                     \
+        constexpr int N = F::N, M = 8, POOL = 64;                                                  \
+        static g##_affine_t pool[POOL], want[M];                                                   \
+        g##_xyzz_t t;                                                                              \
+        uint32_t ax[M][N], ay[M][N];                                                               \
+        const g##_affine_t gen = GEN;                                                              \
+        g##_xyzz_from_affine(&t, &gen);                                                            \
+        for (int i = 0; i < POOL; i++) {                                                           \
+            g##_xyzz_to_affine(&pool[i], &t);                                                      \
+            g##_xyzz_add_affine(&t, &t, &gen);                                                     \
+        }                                                                                          \
+        for (int i = 0; i < M; i++) {                                                              \
+            want[i] = pool[3 * i + 1];                                                             \
+            memcpy(ax[i], &want[i].x, sizeof ax[i]);                                               \
+            memcpy(ay[i], &want[i].y, sizeof ay[i]);                                               \
+        }                                                                                          \
+        for (int r = 0; r < 200; r++) {                                                            \
+            uint32_t d[M][N], prefix[M][N], prod[N], inv[N], c[N];                                 \
+            g##_affine_t add[M];                                                                   \
+            for (int i = 0; i < M; i++) {                                                          \
+                uint32_t px[N];                                                                    \
+                do {                                                                               \
+                    add[i] = pool[next_random() % POOL];                                           \
+                    memcpy(px, &add[i].x, sizeof px);                                              \
+                    E::diff(d[i], px, ax[i]);                                                      \
+                    copy_words<N>(c, d[i]);                                                        \
+                    E::canon(c);                                                                   \
+                } while (words_zero<N>(c));                                                        \
+                if (i == 0) {                                                                      \
+                    copy_words<N>(prod, d[i]);                                                     \
+                } else {                                                                           \
+                    copy_words<N>(prefix[i], prod);                                                \
+                    E::mul(prod, prod, d[i]);                                                      \
+                }                                                                                  \
+            }                                                                                      \
+            T u;                                                                                   \
+            E::settle(prod);                                                                       \
+            E::canon(prod);                                                                        \
+            memcpy(&u, prod, sizeof u);                                                            \
+            fe##_inv(&u, &u);                                                                      \
+            memcpy(inv, &u, sizeof inv);                                                           \
+            for (int i = M - 1; i >= 0; i--) {                                                     \
+                uint32_t w[N], px[N], py[N], x3[N], y3[N], slope[N];                               \
+                if (i) {                                                                           \
+                    E::mul(w, inv, prefix[i]);                                                     \
+                    E::mul(inv, inv, d[i]);                                                        \
+                } else {                                                                           \
+                    copy_words<N>(w, inv);                                                         \
+                }                                                                                  \
+                E::settle(w);                                                                      \
+                memcpy(px, &add[i].x, sizeof px);                                                  \
+                memcpy(py, &add[i].y, sizeof py);                                                  \
+                if (next_random() & 1) {                                                           \
+                    E::neg(py, py);                                                                \
+                    g##_affine_neg(&add[i], &add[i]);                                              \
+                }                                                                                  \
+                E::diff(slope, py, ay[i]);                                                         \
+                E::mul(slope, slope, w);                                                           \
+                E::sqr(x3, slope);                                                                 \
+                E::x3(x3, ax[i], px);                                                              \
+                E::fall(y3, ax[i], x3);                                                            \
+                E::mul(y3, slope, y3);                                                             \
+                E::y3(y3, ay[i]);                                                                  \
+                copy_words<N>(ax[i], x3);                                                          \
+                copy_words<N>(ay[i], y3);                                                          \
+                g##_xyzz_from_affine(&t, &want[i]);                                                \
+                g##_xyzz_add_affine(&t, &t, &add[i]);                                              \
+                g##_xyzz_to_affine(&want[i], &t);                                                  \
+                E::canon(x3);                                                                      \
+                E::canon(y3);                                                                      \
+                expect(same<F>(x3, want[i].x.l) && same<F>(y3, want[i].y.l), #g " addition");      \
+            }                                                                                      \
+        }                                                                                          \
+    }
+TEST_ROUNDS(bn254_fp, cuzk_bn254_fp, cuzk_bn254_g1, cuzk_u256, CUZK_BN254_G1_GEN)
+TEST_ROUNDS(bls12_381_fp, cuzk_bls12_381_fp, cuzk_bls12_381_g1, cuzk_u384, CUZK_BLS12_381_G1_GEN)
+
+int main() {
+    const char *seed = getenv("CUZK_TEST_SEED");
+    state = seed ? strtoull(seed, NULL, 0) : 20261129;
+    printf("seed %llu\n", (unsigned long long)state);
+    mont_cuzk_bn254_fp();
+    mont_cuzk_bls12_381_fp();
+    mont_cuzk_bn254_fr();
+    mont_cuzk_bls12_381_fr();
+    shoup_cuzk_bn254_fr();
+    shoup_cuzk_bls12_381_fr();
+    rounds_cuzk_bn254_g1();
+    rounds_cuzk_bls12_381_g1();
+    printf("%d wrong\n", failures);
+    return failures != 0;
+}
