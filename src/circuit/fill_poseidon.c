@@ -82,6 +82,21 @@ static void fill_hash(fr *out, const cuzk_poseidon *p, uint64_t tag, fr *s) {
     *out = s[1];
 }
 
+static uint32_t hash_wires(const cuzk_poseidon *p) {
+    return 3 * (CUZK_POSEIDON_FULL * p->t + p->n_partial - 1) +
+           (CUZK_POSEIDON_FULL * p->t + p->n_partial - p->arity);
+}
+
+/* Whether columns are ports of full values. */
+static bool full_ports(const cuzk_r1cs *r, const cuzk_r1cs_shape *s, const uint32_t *cols,
+                       uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (cols[i] == 0 || cols[i] >= cuzk_r1cs_first_aux_col(s) ||
+            cuzk_r1cs_col_is_bit(r, s, cols[i]))
+            return false;
+    return true;
+}
+
 struct hash_state {
     const cuzk_poseidon *p;
     uint64_t tag;
@@ -94,7 +109,11 @@ static cuzk_status prepare_hash(void **out, const cuzk_r1cs *r, const cuzk_r1cs_
     const cuzk_poseidon_set *set = shared;
     const uint32_t *call = r->calls + s->call0; /* arity, 0, tag low, tag high; inputs */
     struct hash_state *h = NULL;
-    if (s->n_params != 4 || s->n_args > ARITY_MAX || call[0] != s->n_args) return CUZK_STATUS_BUG;
+    if (s->n_params != 4 || s->n_args > ARITY_MAX || call[0] != s->n_args || !set->arity[call[0]])
+        return CUZK_STATUS_BAD_INPUT;
+    if (s->n_full != hash_wires(set->arity[call[0]]) || s->n_bits != 0 ||
+        !full_ports(r, s, call + 4, call[0]))
+        return CUZK_STATUS_BAD_INPUT;
     CUZK_TRY(cuzk_alloc((void **)&h, 1, sizeof *h));
     h->arity = call[0];
     h->tag = call[2] | (uint64_t)call[3] << 32;
@@ -169,14 +188,32 @@ struct level_state {
     uint32_t in[3 + 7]; /* columns of bits and siblings otherwise */
 };
 
+/* Whether the shape has exactly the wires that fill_level writes, and reads what it should. */
+static bool level_fits(const cuzk_r1cs *r, const cuzk_r1cs_shape *s, const cuzk_poseidon *p,
+                       bool own) {
+    const uint32_t *call = r->calls + s->call0, arity = p->arity;
+    const uint32_t n_bits = (uint32_t)__builtin_ctz(arity), more_bits = arity == 8 ? 2 : 0;
+    const uint32_t picks = arity == 8 ? 20 : arity == 4 ? 8 : 2;
+    if (s->n_full != (own ? arity - 1 : 0) + picks + hash_wires(p)) return false;
+    if (s->n_bits != (own ? n_bits : 0) + more_bits || !full_ports(r, s, call + 1, 1)) return false;
+    if (own) return true;
+    for (uint32_t i = 0; i < n_bits; i++)
+        if (call[2 + i] == 0 || call[2 + i] >= cuzk_r1cs_first_aux_col(s) ||
+            !cuzk_r1cs_col_is_bit(r, s, call[2 + i]))
+            return false;
+    return full_ports(r, s, call + 2 + n_bits, arity - 1);
+}
+
 static cuzk_status prepare_any_level(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
                                      const void *shared, bool own) {
     const cuzk_poseidon_set *set = shared;
     const uint32_t *call = r->calls + s->call0;
     struct level_state *l = NULL;
-    if (s->n_params != 1 || (call[0] != 2 && call[0] != 4 && call[0] != 8)) return CUZK_STATUS_BUG;
+    if (s->n_params != 1 || (call[0] != 2 && call[0] != 4 && call[0] != 8))
+        return CUZK_STATUS_BAD_INPUT;
     const uint32_t arity = call[0], n_bits = (uint32_t)__builtin_ctz(arity);
-    if (s->n_args != (own ? 1 : n_bits + arity)) return CUZK_STATUS_BUG;
+    if (s->n_args != (own ? 1 : n_bits + arity)) return CUZK_STATUS_BAD_INPUT;
+    if (!level_fits(r, s, set->arity[arity], own)) return CUZK_STATUS_BAD_INPUT;
     CUZK_TRY(cuzk_alloc((void **)&l, 1, sizeof *l));
     l->arity = arity;
     l->n_bits = n_bits;
@@ -242,7 +279,17 @@ static void fill_bits(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *
         w->bits[inst->bit0 / 64 + (uint32_t)i] = v.l[i];
 }
 
-const cuzk_filler cuzk__filler_bits = {"bits", NULL, fill_bits, NULL};
+static cuzk_status prepare_bits(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
+                                const void *shared) {
+    static const uint32_t port = 1;
+    (void)shared;
+    *out = NULL;
+    return s->n_bits == 255 && s->n_port_inputs + s->n_port_aux == 1 && full_ports(r, s, &port, 1)
+               ? CUZK_OK
+               : CUZK_STATUS_BAD_INPUT;
+}
+
+const cuzk_filler cuzk__filler_bits = {"bits", prepare_bits, fill_bits, NULL};
 
 /* ---- all of them ---- */
 

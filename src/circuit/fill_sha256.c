@@ -202,12 +202,39 @@ static sym sym_of(uint32_t in) {
     return not ? NOT : IS;
 }
 
+/* Whether the shape has exactly the wires that fill writes, and bits where it reads bits. */
+static bool fits(const struct program *p, const cuzk_r1cs *r, const cuzk_r1cs_shape *s) {
+    static const uint32_t final_bits[FINAL_OPS] = {35, 33, 33, 33, 35, 33, 33, 33};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < IN_BITS; i++) {
+        const uint32_t col = p->in[i] & ~CUZK_CALL_NOT;
+        if (col >= cuzk_r1cs_first_aux_col(s) || (col && !cuzk_r1cs_col_is_bit(r, s, col)))
+            return false;
+    }
+    for (uint32_t i = 0; i < N_OPS; i++) {
+        const struct op *o = &p->op[i];
+        const uint32_t in_round = i < 48 * SCHEDULE_OPS ? 0 : (i - 48 * SCHEDULE_OPS) % ROUND_OPS;
+        if (i >= N_OPS - FINAL_OPS)
+            n += o->mask ? final_bits[i - (N_OPS - FINAL_OPS)] : 0;
+        else if (i < 48 * SCHEDULE_OPS && i % SCHEDULE_OPS == SCHEDULE_OPS - 1)
+            n += o->mask ? 34 : 0;
+        else if (i < 48 * SCHEDULE_OPS)
+            n += (uint32_t)__builtin_popcount(o->mask);
+        else if (in_round == 0 || in_round == 4)
+            n += o->mask ? 35 : 0;
+        else
+            n += (uint32_t)__builtin_popcount(o->mask) * (in_round == 7 ? 2 : 1) +
+                 (uint32_t)__builtin_popcount(o->single);
+    }
+    return n == s->n_bits && n == s->n_aux && s->n_full == 0 && s->n_inputs == 0;
+}
+
 static cuzk_status prepare(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape *s,
                            const void *shared) {
     struct program *p = NULL;
     sword state[8], msg[16];
     (void)shared;
-    if (s->n_args != IN_BITS) return CUZK_STATUS_BUG;
+    if (s->n_args != IN_BITS) return CUZK_STATUS_BAD_INPUT;
     CUZK_TRY(cuzk_alloc((void **)&p, 1, sizeof *p));
     memcpy(p->in, r->calls + s->call0 + s->n_params, sizeof p->in);
     for (int i = 0; i < 8; i++)
@@ -217,6 +244,10 @@ static cuzk_status prepare(void **out, const cuzk_r1cs *r, const cuzk_r1cs_shape
         for (int j = 0; j < 32; j++)
             msg[i].b[j] = sym_of(p->in[256 + 32 * i + 31 - j]);
     trace(p->op, state, msg);
+    if (!fits(p, r, s)) {
+        cuzk_free(p);
+        return CUZK_STATUS_BAD_INPUT;
+    }
     *out = p;
     return CUZK_OK;
 }

@@ -60,7 +60,7 @@ void cuzk__rec_sort_ports(cuzk_recorder *r) {
         if (i > 0 && w == CUZK__AT(cuzk_wire, r->port_wires, i - 1) + 1 && slot == last + 1) {
             lens[k - 1].len++;
         } else {
-            lens[k].len = 1;
+            lens[k] = (cuzk_r1cs_port){1, (slot & CUZK_SLOT_BIT) != 0};
             args[k++] = (cuzk_r1cs_arg){w, slot};
         }
         run[i] = k - 1;

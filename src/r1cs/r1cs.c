@@ -45,6 +45,21 @@ void cuzk_r1cs_inst_wires(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, cuzk_w
         out[own_aux + i] = (CUZK_WIRE_AUX | inst->aux0) + i;
 }
 
+bool cuzk_r1cs_col_is_bit(const cuzk_r1cs *r, const cuzk_r1cs_shape *s, uint32_t col) {
+    const uint32_t own_in = cuzk_r1cs_first_input_col(s), own_aux = cuzk_r1cs_first_aux_col(s);
+    if (col >= own_aux)
+        return (r->slots[s->slot0 + s->n_inputs + (col - own_aux)] & CUZK_SLOT_BIT) != 0;
+    if (col >= own_in && col < own_in + s->n_inputs)
+        return (r->slots[s->slot0 + (col - own_in)] & CUZK_SLOT_BIT) != 0;
+    uint32_t first = 1;
+    for (uint32_t p = 0; p < s->n_ports; p++) {
+        if (first == own_in) first += s->n_inputs;
+        if (col < first + r->ports[s->port0 + p].len) return r->ports[s->port0 + p].bit;
+        first += r->ports[s->port0 + p].len;
+    }
+    return false;
+}
+
 void cuzk_r1cs_inst_port_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out) {
     const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
     const uint32_t own_in = cuzk_r1cs_first_input_col(s);

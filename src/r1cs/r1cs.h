@@ -109,6 +109,7 @@ typedef struct cuzk_r1cs_shape {
  */
 typedef struct cuzk_r1cs_port {
     uint32_t len;
+    uint32_t bit; /* 1: bits, 0: full values */
 } cuzk_r1cs_port;
 
 /* Where an instance's port run begins. */
@@ -176,6 +177,9 @@ static inline uint32_t cuzk_r1cs_first_aux_col(const cuzk_r1cs_shape *s) {
  * The slot of ONE is undefined. */
 void cuzk_r1cs_inst_wires(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, cuzk_wire *out);
 void cuzk_r1cs_inst_slots(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, uint32_t *out);
+
+/* Whether a column other than ONE (col < cuzk_r1cs_shape_cols) holds a bit. */
+bool cuzk_r1cs_col_is_bit(const cuzk_r1cs *r, const cuzk_r1cs_shape *s, uint32_t col);
 
 /* The slots of the ports alone, by column: out[c] for every port column c; entries of other
  * columns are left alone. */
