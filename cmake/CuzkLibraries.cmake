@@ -47,10 +47,10 @@ function(cuzk_exported_library name module syms)
   endif()
   set(object ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.o)
   set(archive ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib${name}.a)
-  list(TRANSFORM names PREPEND "--undefined=" OUTPUT_VARIABLE roots)
+  list(TRANSFORM names PREPEND "-Wl,--undefined=" OUTPUT_VARIABLE roots)
   add_custom_command(OUTPUT ${archive}
-    COMMAND ${CMAKE_LINKER} -r ${roots} -o ${object} --start-group
-            $<TARGET_FILE:cuzk_internal> ${CUZK_JANSSON_PIC_A} ${CUZK_XXHASH_A} --end-group
+    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib ${roots} -o ${object} -Wl,--start-group
+            $<TARGET_FILE:cuzk_internal> ${CUZK_JANSSON_PIC_A} ${CUZK_XXHASH_A} -Wl,--end-group
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${syms} ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
     COMMAND ${CMAKE_AR} rcs ${archive} ${object}

@@ -228,16 +228,14 @@ static void the_search_works(void **state) {
     test_rng_bytes(&v, sizeof v);
     v.l[3] >>= 4;
     add_scalar(cuzk_curve_get(CUZK_BN254), &v, false, "the canary");
-    volatile uint8_t on_stack[64];
-    for (int i = 0; i < 32; i++)
-        on_stack[3 + i] = ((uint8_t *)&v)[i];
+    uint8_t on_stack[64];
+    uint8_t *volatile there = on_stack; /* or the copy might stay in registers */
+    memcpy(there + 3, &v, sizeof v);
     cuzk_wipe(&v, sizeof v);
     assert_true(search_memory() >= 2);
     uint8_t *in_heap = test_malloc(64);
-    for (int i = 0; i < 32; i++) {
-        in_heap[5 + i] = on_stack[3 + i];
-        on_stack[3 + i] = 0;
-    }
+    memcpy(in_heap + 5, there + 3, sizeof v);
+    cuzk_wipe(on_stack, sizeof on_stack);
     assert_int_equal(search_memory(), 2);
     memcpy(in_static, in_heap + 5, 32);
     cuzk_wipe(in_heap, 64);
