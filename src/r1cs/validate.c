@@ -70,21 +70,23 @@ static bool ops_ok(const cuzk_r1cs *r, const cuzk_r1cs_shape *s, const uint8_t *
     return true;
 }
 
-/* Offsets of a shape, its slots and ports, and the classes of its columns. */
+/* Where a shape's entries are in the tables. */
+static bool offsets_ok(const cuzk_r1cs *r, const cuzk_r1cs_shape *s) {
+    const uint64_t own = (uint64_t)s->n_inputs + s->n_aux;
+    return inside(s->row0, (uint64_t)s->n_rows + 1, r->n_shape_rows) &&
+           inside(s->term0, s->n_terms, r->n_terms) && inside(s->port0, s->n_ports, r->n_ports) &&
+           inside(s->slot0, own, r->n_slots) && inside(s->free0, s->n_free, r->n_frees) &&
+           inside(s->op0, s->n_ops, r->n_ops) && inside(s->scope0, s->n_scopes, r->n_scopes) &&
+           inside(s->call0, (uint64_t)s->n_params + s->n_args, r->n_calls) &&
+           (s->name < r->n_names || s->name == CUZK_R1CS_NONE) && s->max_terms <= 1u << 28;
+}
+
+/* Ports and slots of a shape. */
 static bool columns_ok(const cuzk_r1cs *r, const cuzk_r1cs_shape *s) {
     const uint64_t own = (uint64_t)s->n_inputs + s->n_aux;
     const uint64_t ports = (uint64_t)s->n_port_inputs + s->n_port_aux;
-    if (own + ports + 1 > CUZK_ROW_COL ||
-        !inside(s->row0, (uint64_t)s->n_rows + 1, r->n_shape_rows))
-        return false;
-    if (!inside(s->term0, s->n_terms, r->n_terms) || !inside(s->port0, s->n_ports, r->n_ports) ||
-        !inside(s->slot0, own, r->n_slots) || !inside(s->free0, s->n_free, r->n_frees) ||
-        !inside(s->op0, s->n_ops, r->n_ops) || !inside(s->scope0, s->n_scopes, r->n_scopes) ||
-        !inside(s->call0, (uint64_t)s->n_params + s->n_args, r->n_calls))
-        return false;
-    if ((s->name >= r->n_names && s->name != CUZK_R1CS_NONE) || s->max_terms > 1u << 28)
-        return false;
     uint64_t n = 0;
+    if (own + ports + 1 > CUZK_ROW_COL || !offsets_ok(r, s)) return false;
     for (uint32_t p = 0; p < s->n_ports; p++) {
         const cuzk_r1cs_port *port = &r->ports[s->port0 + p];
         if (port->len == 0 || port->bit > 1) return false;
@@ -121,37 +123,53 @@ static bool shape_ok(const cuzk_r1cs *r, const cuzk_r1cs_shape *s, uint8_t *bit)
     return rows_ok(r, s, bit) && ops_ok(r, s, bit);
 }
 
-/* Instances follow one another without gaps, but for bits, which begin at multiples of 64. */
+/* What the instances before have used up. */
+struct used {
+    uint64_t row, aux, input, bits, full, frees;
+};
+
+/* An instance begins where the last one ended (bits: at the next multiple of 64). */
+static bool place_ok(const cuzk_r1cs_inst *inst, const struct used *u) {
+    return inst->row0 == u->row && inst->aux0 == u->aux && inst->input0 == u->input &&
+           inst->bit0 == u->bits && inst->full0 == u->full && inst->free0 == u->frees;
+}
+
+/* Its ports are wires of instances before, of the class that the shape says. */
+static bool args_ok(const cuzk_r1cs *r, const cuzk_r1cs_inst *inst, const struct used *u) {
+    const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
+    if (!inside(inst->arg0, s->n_ports, r->n_args)) return false;
+    for (uint32_t p = 0; p < s->n_ports; p++) {
+        const cuzk_r1cs_arg *arg = &r->args[inst->arg0 + p];
+        const cuzk_r1cs_port *port = &r->ports[s->port0 + p];
+        const bool is_bit = (arg->slot & CUZK_SLOT_BIT) != 0;
+        if (is_bit != port->bit) return false;
+        if (!inside(arg->slot & ~CUZK_SLOT_BIT, port->len, is_bit ? u->bits : u->full) ||
+            !inside(arg->wire & ~CUZK_WIRE_AUX, port->len,
+                    arg->wire & CUZK_WIRE_AUX ? u->aux : u->input))
+            return false;
+    }
+    return true;
+}
+
 static bool insts_ok(const cuzk_r1cs *r) {
-    uint64_t row = 0, aux = 0, input = 1, bits = 0, full = 0, frees = 0;
+    struct used u = {.input = 1};
     for (uint32_t i = 0; i < r->n_insts; i++) {
         const cuzk_r1cs_inst *inst = &r->insts[i];
         if (inst->shape >= r->n_shapes) return false;
-        const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
-        bits = (bits + 63) & ~(uint64_t)63;
-        if (inst->row0 != row || inst->aux0 != aux || inst->input0 != input || inst->bit0 != bits ||
-            inst->full0 != full || inst->free0 != frees)
-            return false;
         if (inst->path != CUZK_R1CS_NONE && inst->path >= r->n_paths) return false;
-        if (!inside(inst->arg0, s->n_ports, r->n_args)) return false;
-        for (uint32_t p = 0; p < s->n_ports; p++) {
-            const cuzk_r1cs_arg *arg = &r->args[inst->arg0 + p];
-            const cuzk_r1cs_port *port = &r->ports[s->port0 + p];
-            const bool is_bit = (arg->slot & CUZK_SLOT_BIT) != 0;
-            const uint32_t wire = arg->wire & ~CUZK_WIRE_AUX;
-            if (is_bit != port->bit) return false;
-            if (!inside(arg->slot & ~CUZK_SLOT_BIT, port->len, is_bit ? bits : full)) return false;
-            if (!inside(wire, port->len, arg->wire & CUZK_WIRE_AUX ? aux : input)) return false;
-        }
-        row += s->n_rows;
-        aux += s->n_aux;
-        input += s->n_inputs;
-        bits += s->n_bits;
-        full += s->n_full;
-        frees += s->n_free;
+        const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
+        u.bits = (u.bits + 63) & ~(uint64_t)63;
+        if (!place_ok(inst, &u) || !args_ok(r, inst, &u)) return false;
+        u.row += s->n_rows;
+        u.aux += s->n_aux;
+        u.input += s->n_inputs;
+        u.bits += s->n_bits;
+        u.full += s->n_full;
+        u.frees += s->n_free;
     }
-    return row == r->n_rows && aux == r->n_aux && input == r->n_inputs && bits == r->n_bits &&
-           full == r->n_full && frees == r->n_free && aux < CUZK_CALL_NOT;
+    return u.row == r->n_rows && u.aux == r->n_aux && u.input == r->n_inputs &&
+           u.bits == r->n_bits && u.full == r->n_full && u.frees == r->n_free &&
+           u.aux < CUZK_CALL_NOT;
 }
 
 static bool names_ok(const cuzk_r1cs *r) {

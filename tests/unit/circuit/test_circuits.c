@@ -176,6 +176,66 @@ static void paths(void **state) {
     cuzk_r1cs_free(r);
 }
 
+/* Row counts that the reference implementation's tests assert. */
+static uint32_t rows_of(void (*build)(cuzk_cs *cs, const void *arg), const void *arg,
+                        uint32_t *inputs) {
+    cuzk_cs_flat f;
+    cuzk_poseidon_set set;
+    assert_int_equal(cuzk_poseidon_set_init(&set), CUZK_OK);
+    assert_int_equal(cuzk_cs_flat_init(&f, NULL), CUZK_OK);
+    f.cs.shared = &set;
+    build(&f.cs, arg);
+    assert_int_equal(f.cs.status, CUZK_OK);
+    const uint32_t rows = f.cs.n_rows;
+    *inputs = f.cs.n_inputs;
+    cuzk_cs_flat_fini(&f);
+    cuzk_poseidon_set_fini(&set);
+    return rows;
+}
+
+static void build_post(cuzk_cs *cs, const void *arg) {
+    cuzk_post_build(cs, arg);
+}
+
+/* With a public root. arity 0: SHA-256. */
+static void build_por(cuzk_cs *cs, const void *arg) {
+    const cuzk_tree_shape *t = arg;
+    const cuzk_wire leaf = cuzk_cs_alloc(cs, CUZK_CLASS_FREE);
+    const cuzk_wire root = cuzk_cs_alloc(cs, CUZK_CLASS_FREE);
+    cuzk_gadget_inputize(cs, root);
+    if (t->base_arity == 0)
+        cuzk_gadget_por_sha(cs, t->base, leaf, root);
+    else
+        cuzk_gadget_por_poseidon(cs, t, leaf, root);
+}
+
+static void published_rows(void **state) {
+    static const struct {
+        cuzk_post_circuit c;
+        uint32_t rows, inputs;
+    } post[] = {{{{8, 2, 0, 0}, 3, 5}, 16869, 19},
+                {{{8, 2, 4, 0}, 3, 5}, 22674, 19},
+                {{{8, 2, 4, 2}, 3, 5}, 27384, 19},
+                {{{8, 2, 0, 0}, 2, 5}, 11246, 13},
+                {{{8, 9, 8, 0}, 5, 10}, 266665, 56}};
+    static const struct {
+        cuzk_tree_shape t;
+        uint32_t rows;
+    } por[] = {{{0, 6, 0, 0}, 272295}, {{2, 6, 0, 0}, 1887}, {{4, 3, 0, 0}, 1164},
+               {{8, 2, 0, 0}, 1063},   {{8, 2, 2, 0}, 1377}, {{8, 2, 8, 0}, 1593},
+               {{8, 2, 4, 2}, 1764},   {{8, 2, 8, 2}, 1907}, {{8, 2, 2, 4}, 1764}};
+    uint32_t inputs;
+    (void)state;
+    for (size_t i = 0; i < sizeof post / sizeof post[0]; i++) {
+        assert_int_equal(rows_of(build_post, &post[i].c, &inputs), post[i].rows);
+        assert_int_equal(inputs, post[i].inputs);
+    }
+    for (size_t i = 0; i < sizeof por / sizeof por[0]; i++) {
+        assert_int_equal(rows_of(build_por, &por[i].t, &inputs), por[i].rows);
+        assert_int_equal(inputs, 3);
+    }
+}
+
 /* Every name finds its circuit. */
 static void names(void **state) {
     (void)state;
@@ -190,6 +250,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures),         cmocka_unit_test(digests), cmocka_unit_test(porep_32g),
         cmocka_unit_test(flat_is_compact), cmocka_unit_test(paths),   cmocka_unit_test(names),
+        cmocka_unit_test(published_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
