@@ -11,7 +11,8 @@
     X("export-vk", cuzk_cmd_export_vk, "write the verification key inside a .zkey")                \
     X("export-verifier", cuzk_cmd_export_verifier, "write a Solidity verifier contract")           \
     X("calldata", cuzk_cmd_calldata, "print a proof as arguments of that contract")                \
-    X("bench", cuzk_cmd_bench, "time transforms, sums and proofs, every result checked")
+    X("bench", cuzk_cmd_bench, "time transforms, sums and proofs, every result checked")           \
+    X("circuit", cuzk_cmd_circuit, "list, measure and digest the circuits of Filecoin")
 
 #define CUZK__DECLARE(verb_name, function, text) int function(int argc, char **argv);
 CUZK_VERBS(CUZK__DECLARE)
