@@ -51,6 +51,16 @@ function(cuzk_portable_twin name)
   set_property(GLOBAL APPEND PROPERTY CUZK_OBJECT_MODULES ${target})
 endfunction()
 
+# cuzk_ifma_sources(FILES…): compiles files of this directory for AVX-512 IFMA, optimised in every
+# build type: without unrolling they take several times as long. What they define may run only
+# where cuzk_cpu_has_avx512_ifma() says so.
+function(cuzk_ifma_sources)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
+      "-O3;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx512ifma;-mbmi2")
+  endif()
+endfunction()
+
 # Object files do not travel through more than one level of OBJECT libraries, so tests link the
 # whole internal archive; the include roots still come only from DEPS.
 function(cuzk_test name)

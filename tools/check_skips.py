@@ -14,15 +14,25 @@ import xml.etree.ElementTree
 LIST = pathlib.Path(__file__).resolve().parent.parent / "tests" / "expected_skips.txt"
 
 
+def present(what):
+    """Is the command on the PATH, or for cpu:FLAG the flag among the processor's?"""
+    if not what.startswith("cpu:"):
+        return shutil.which(what) is not None
+    try:
+        return what[4:] in pathlib.Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return False
+
+
 def expected():
-    """Names that must skip on this machine: a line is NAME [unless COMMAND]."""
+    """Names that must skip on this machine: a line is NAME [unless COMMAND | unless cpu:FLAG]."""
     for line in LIST.read_text().splitlines():
         words = line.split("#", 1)[0].split()
         if not words:
             continue
         if len(words) not in (1, 3) or (len(words) == 3 and words[1] != "unless"):
             sys.exit(f"{LIST}: cannot read: {line}")
-        if len(words) == 1 or not shutil.which(words[2]):
+        if len(words) == 1 or not present(words[2]):
             yield words[0]
 
 

@@ -28,7 +28,7 @@ static const char help[] =
     "                              what the scalars of msm are; default uniform\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
-    "  --impl auto|asm|portable    arithmetic to use\n"
+    "  --impl auto|ifma|asm|portable  arithmetic to use\n"
     "  --vs blst                   blst beside ours in the same run (bls12_381): msm by its\n"
     "                              Pippenger on one thread, and one product of its scalar field,\n"
     "                              in which the table then counts butterflies\n"
@@ -127,7 +127,7 @@ static int interpret_how(const words *w, cuzk_bench *b) {
         return cuzk_cli_usage("bench", "--runs %s: from 1 to %d", w->runs, CUZK_BENCH_MAX_RUNS);
     b->runs = (unsigned)runs;
     if (w->impl && !cuzk_cli_impl(w->impl, &b->impl))
-        return cuzk_cli_usage("bench", "--impl %s: auto, asm or portable", w->impl);
+        return cuzk_cli_usage("bench", "--impl %s: auto, ifma, asm or portable", w->impl);
     if (w->vs && strcmp(w->vs, "blst") != 0)
         return cuzk_cli_usage("bench", "--vs %s: only blst is here to compare with", w->vs);
     if (w->vs && b->curve->id != CUZK_BLS12_381)

@@ -33,7 +33,8 @@ const char *cuzk_bench_pattern_name(cuzk_bench_pattern p) {
 }
 
 const char *cuzk_bench_impl_name(cuzk_cpu_impl impl) {
-    return impl == CUZK_CPU_PORTABLE ? "portable" : impl == CUZK_CPU_ASM ? "asm" : "auto";
+    static const char *const names[] = {"auto", "portable", "asm", "ifma"};
+    return names[impl];
 }
 
 const char *cuzk_bench_group_name(cuzk_group g) {

@@ -36,7 +36,7 @@ bool cuzk_cli_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
 /* A decimal number below 2^256; false when it is not. */
 bool cuzk_cli_scalar(const char *text, size_t len, uint64_t out[4]);
 
-/* "--impl NAME": auto, asm or portable; false for another word. */
+/* "--impl NAME": auto, ifma, asm or portable; false for another word. */
 bool cuzk_cli_impl(const char *text, cuzk_cpu_impl *out);
 
 /* "--threads N": 0 (the default) is one per core. False when text is no such number. */

@@ -22,7 +22,7 @@ static const char help[] =
     "bls12381, are recognised from the key. Nothing is written unless the proof is valid.\n"
     "\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
-    "  --impl auto|asm|portable    arithmetic to use; the proof is the same\n"
+    "  --impl auto|ifma|asm|portable  arithmetic to use; the proof is the same\n"
     "  --json                      report stages and sizes as JSON on stdout\n"
     "  --insecure-blinding R,S     fixed blinding (decimal), for tests: such a proof is not\n"
     "                              zero-knowledge\n"
@@ -69,7 +69,7 @@ static int parse(int argc, char **argv, options *o) {
                 return cuzk_cli_usage("prove", "--threads %s: not a number up to 4096", optarg);
         } else if (c == 'i') {
             if (!cuzk_cli_impl(optarg, &o->impl))
-                return cuzk_cli_usage("prove", "--impl %s: auto, asm or portable", optarg);
+                return cuzk_cli_usage("prove", "--impl %s: auto, ifma, asm or portable", optarg);
         } else if (c == 'b') {
             if (!parse_blinding(optarg, o))
                 return cuzk_cli_usage("prove", "--insecure-blinding wants two decimal numbers R,S");

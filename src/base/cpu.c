@@ -21,7 +21,7 @@ bool cuzk_cpu_has_avx512_ifma(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512ifma");
+           __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif

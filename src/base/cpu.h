@@ -10,12 +10,13 @@ typedef enum cuzk_cpu_impl {
     CUZK_CPU_AUTO = 0, /* the fastest this processor runs */
     CUZK_CPU_PORTABLE, /* C only */
     CUZK_CPU_ASM,      /* scalar assembly; falls back to portable where there is none */
+    CUZK_CPU_IFMA,     /* AVX-512 IFMA where it is written and the processor has it; else asm */
 } cuzk_cpu_impl;
 
 /* Cores this process may run on (affinity mask), at least 1. */
 unsigned cuzk_cpu_count(void);
 
-/* True when AVX-512 F, DQ, VL, BW and IFMA are usable (processor and operating system). */
+/* True when AVX-512 F, DQ, VL, BW, IFMA and BMI2 are usable (processor and operating system). */
 bool cuzk_cpu_has_avx512_ifma(void);
 
 /* True when BMI2 (mulx) and ADX (adcx, adox) are there. */

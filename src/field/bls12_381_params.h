@@ -18,6 +18,8 @@
 #define CUZK_BLS12_381_FR_R2 {0xc999e990f3f29c6d, 0x2b6cedcb87925c23, 0x05d314967254398f, 0x0748d9d99f59ff11}
 #define CUZK_BLS12_381_FR_N0 0xfffffffeffffffffu
 #define CUZK_BLS12_381_FR_BITS 255
+/* fields of cuzk__ifma5 in their order */
+#define CUZK_BLS12_381_FR_IFMA {{0xfffff00000001, 0x2fffe5bfefff, 0x9a1d80553bda4, 0x7d483339d8080, 0x73eda753299d}, {0xffffffff, 0xfd0001a401000, 0x65e27faac425b, 0x82b7ccc627f7f, 0xf8c1258acd662}, {0xfdfff1a402001, 0x2d083dd6c33ff, 0x44cd43798bcce, 0x436f80f0223a9, 0x73eda0144f28}, {0xffffd00000003, 0x8fffb13fcfff, 0xce5880ffb38ec, 0x77d899ad88181, 0x15bc8f5f97cd8}, {0xffffc00000004, 0xbfff96ffbfff, 0x68760154ef690, 0xf520cce760202, 0x1cfb69d4ca675}, {0xffffeffffffff, 0xfffffe5bfdfff, 0x4ec0653ba5b, 0x2839181b2c170, 0x3d443ab0d7bf}, 0xffffeffffffff, 0x2355094edfed, {{0x0, 0xfffff00000001, 0xffffe00000002, 0xffffd00000003, 0xffffc00000004, 0xffffb00000005, 0xffffa00000006, 0xffff900000007}, {0x0, 0x2fffe5bfefff, 0x5fffcb7fdfff, 0x8fffb13fcfff, 0xbfff96ffbfff, 0xefff7cbfafff, 0x11fff627f9fff, 0x14fff483f8fff}, {0x0, 0x9a1d80553bda4, 0x343b00aa77b48, 0xce5880ffb38ec, 0x68760154ef690, 0x29381aa2b434, 0x9cb101ff671d8, 0x36ce8254a2f7c}, {0x0, 0x7d483339d8080, 0xfa906673b0101, 0x77d899ad88181, 0xf520cce760202, 0x7269002138283, 0xefb1335b10303, 0x6cf96694e8384}, {0x0, 0x73eda753299d, 0xe7db4ea6533a, 0x15bc8f5f97cd8, 0x1cfb69d4ca675, 0x243a4449fd013, 0x2b791ebf2f9b0, 0x32b7f9346234e}}}
 /* 5^((r-1)/2^32): a primitive 2^32-th root of unity */
 #define CUZK_BLS12_381_FR_ROOT_5 {0x9cab6d5c0c17f47c, 0x1ce1e93dfd4b71e5, 0x0d6db230471dd505, 0x3f0ee990743a3b6a}
 /* 7^((r-1)/2^32): a primitive 2^32-th root of unity */

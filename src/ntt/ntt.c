@@ -7,10 +7,16 @@
 
 #include <string.h>
 
-static const cuzk__ntt_kernels *kernels_for(cuzk_curve_id curve, cuzk_cpu_impl impl) {
+static const cuzk__ntt_kernels *kernels_for(cuzk_curve_id curve, unsigned log2n,
+                                            cuzk_cpu_impl impl) {
     const bool bn = curve == CUZK_BN254;
     if (impl == CUZK_CPU_PORTABLE)
         return bn ? &cuzk__ntt_bn254_portable : &cuzk__ntt_bls12_381_portable;
+#if CUZK__NTT_IFMA
+    if (impl != CUZK_CPU_ASM && log2n >= CUZK__NTT_IFMA_MIN_LOG2 && cuzk_cpu_has_avx512_ifma())
+        return bn ? &cuzk__ntt_bn254_ifma : &cuzk__ntt_bls12_381_ifma;
+#endif
+    (void)log2n;
 #if CUZK__NTT_ADX
     if (cuzk_cpu_has_adx()) return bn ? &cuzk__ntt_bn254_adx : &cuzk__ntt_bls12_381_adx;
 #endif
@@ -44,7 +50,7 @@ static void fill_range(void *arg, size_t begin, size_t end) {
 
 cuzk_status cuzk_ntt_plan_new(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,
                               unsigned family, cuzk_cpu_impl impl, cuzk_pool *pool) {
-    return cuzk__ntt_plan_with(out, curve, log2n, family, kernels_for(curve, impl), pool);
+    return cuzk__ntt_plan_with(out, curve, log2n, family, kernels_for(curve, log2n, impl), pool);
 }
 
 cuzk_status cuzk__ntt_plan_with(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,

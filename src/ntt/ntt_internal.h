@@ -62,10 +62,19 @@ static inline size_t cuzk__ntt_mirror(size_t i) {
 #define CUZK__NTT_ADX 0
 #endif
 
+#if defined(__x86_64__) && defined(CUZK_FIELD_ASM)
+#define CUZK__NTT_IFMA 1
+#else
+#define CUZK__NTT_IFMA 0
+#endif
+enum { CUZK__NTT_IFMA_MIN_LOG2 = 7 };
+
 /* The instances; _adx only where CUZK__NTT_ADX, and to be run only when cuzk_cpu_has_adx(). */
 extern const cuzk__ntt_kernels cuzk__ntt_bn254_portable, cuzk__ntt_bls12_381_portable;
 extern const cuzk__ntt_kernels cuzk__ntt_bn254_asm, cuzk__ntt_bls12_381_asm;
 extern const cuzk__ntt_kernels cuzk__ntt_bn254_adx, cuzk__ntt_bls12_381_adx;
+/* Only where CUZK__NTT_IFMA and cuzk_cpu_has_avx512_ifma(), from 2^IFMA_MIN_LOG2 elements on. */
+extern const cuzk__ntt_kernels cuzk__ntt_bn254_ifma, cuzk__ntt_bls12_381_ifma;
 
 /* cuzk_ntt_plan_new with a chosen instance, which must be of this curve. */
 cuzk_status cuzk__ntt_plan_with(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,

@@ -7,7 +7,9 @@
 
 static const cuzk_curve_id curves[] = {CUZK_BN254, CUZK_BLS12_381};
 static const unsigned families[] = {5, 7};
-static const cuzk_cpu_impl impls[] = {CUZK_CPU_PORTABLE, CUZK_CPU_ASM};
+static const cuzk_cpu_impl impls[] = {CUZK_CPU_PORTABLE, CUZK_CPU_ASM, CUZK_CPU_IFMA};
+
+enum { IMPLS = sizeof impls / sizeof *impls };
 
 typedef void transform_fn(const cuzk_ntt_plan *, cuzk_u256 *, cuzk_pool *);
 
@@ -125,7 +127,7 @@ static void test_definition(void **state) {
     cuzk_pool *pool;
     assert_int_equal(cuzk_pool_new(&pool, 3), CUZK_OK);
     for (unsigned log2n = 0; log2n <= 9; log2n++)
-        for (unsigned v = 0; v < 8; v++)
+        for (unsigned v = 0; v < 4 * IMPLS; v++)
             check_against_definition(curves[v & 1], log2n, families[v >> 1 & 1], impls[v >> 2],
                                      log2n & 1 ? pool : NULL);
     cuzk_pool_free(pool);
@@ -143,9 +145,9 @@ static void check_large(cuzk_curve_id curve, unsigned log2n, unsigned family,
     random_vector(fr, c, n);
     cuzk_fr_root(fr, &g, family, log2n + 1);
     cuzk_fr_root(fr, &w, family, log2n);
-    for (size_t run = 0; run < 2 * n_pools; run++) {
-        cuzk_pool *pool = pools[run / 2];
-        cuzk_ntt_plan *plan = new_plan(curve, log2n, family, impls[run % 2], pool);
+    for (size_t run = 0; run < IMPLS * n_pools; run++) {
+        cuzk_pool *pool = pools[run / IMPLS];
+        cuzk_ntt_plan *plan = new_plan(curve, log2n, family, impls[run % IMPLS], pool);
         memcpy(x, c, bytes);
         cuzk_ntt_forward_nr(plan, x, pool);
         if (run == 0) memcpy(nr, x, bytes);

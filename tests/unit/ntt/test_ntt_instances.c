@@ -35,6 +35,13 @@ static size_t instances(instance out[8]) {
         out[n++] = (instance){"bls12_381 adx", CUZK_BLS12_381, &cuzk__ntt_bls12_381_adx, 0};
     }
 #endif
+#if CUZK__NTT_IFMA
+    if (cuzk_cpu_has_avx512_ifma()) {
+        const unsigned least = CUZK__NTT_IFMA_MIN_LOG2;
+        out[n++] = (instance){"bn254 ifma", CUZK_BN254, &cuzk__ntt_bn254_ifma, least};
+        out[n++] = (instance){"bls12_381 ifma", CUZK_BLS12_381, &cuzk__ntt_bls12_381_ifma, least};
+    }
+#endif
     return n;
 }
 

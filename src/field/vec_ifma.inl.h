@@ -1,0 +1,440 @@
+/* A batch of eight elements of a 4-limb prime field with AVX-512 IFMA: include-template for linear
+ * work (the transforms). Five limbs of 52 bits, lane l of every limb vector belonging to element l.
+ * See ifma.h for where this may be compiled and run.
+ *
+ * Parameters: FV (prefix to generate), FV_FE (prefix of the field), FV_CONSTS (brace list of a
+ * cuzk__ifma5). Generates those names of vec_scalar.inl.h that transforms use.
+ *
+ * Form. R = 2^260, p < 2^255 the modulus, 32p < R. Stored elements are canonical, Montgomery with
+ * this R, in four 64-bit words. A batch has limbs below 2^52 and values that need not be
+ * canonical: "loose" is below 7p + 2^212, "reduced" below 3p + 2^245.
+ *
+ * Product by a prepared factor w < p (Shoup; Harvey, Faster arithmetic for number-theoretic
+ * transforms, 2014): with w' = floor(w R / p) and Q = floor(y w' / R), 0 <= y w - Q p < p + y p / R
+ * for any y < R. What the columns below the fifth carry into y w' / R is dropped: less than
+ * 8 2^208 / R, so the quotient used is Q or Q - 1 and y w - q p < 3p. Only its lowest five columns
+ * are computed, with R - p in place of -p; they are left with their carries ("raw"), congruent to
+ * the product modulo R.
+ *
+ * Product by an element b < p (Montgomery): four steps t <- (t + a b_i) / 2^52 take the low limb
+ * t_0 times 2^-52 mod p instead of a multiple of p that cancels it, which needs no quotient; the
+ * last is an ordinary one. Before it t < a + 2^52 p + (a terms / 2^52), so the result is below a b
+ * / R + 2p + 2^212 <= 3p + 2^212 for any a < R.
+ *
+ * ct takes loose x and y (y of any size where the factor is a prepared one): one conditional
+ * subtraction leaves x <= 4p + 2^209, and x + y w as well as x - y w + 3p are loose. gs takes
+ * reduced x and y: of their sum 3p is subtracted where its top limb says that it is above; a sum
+ * that is not found to be above is below 3p + 2^210, and an excess e over 3p of both inputs grows
+ * to 2e at most, so 32 levels after a load or a product (e < 2^212) it is below 2^245. x - y + 4p
+ * is a factor below 8p. */
+
+#define FV_CAT2(a, b) a##_##b
+#define FV_CAT(a, b) FV_CAT2(a, b)
+#define FV_(name) FV_CAT(FV, name)
+#define FE_(name) FV_CAT(FV_FE, name)
+#define FV_INLINE CUZK__IFMA_INLINE
+
+enum { FV_(LANES) = 8 };
+typedef struct FV_(t) {
+    __m512i l[5];
+} FV_(t);
+typedef FE_(t) FV_(st_t);
+/* The factor and the quotient floor(w R / p). */
+typedef struct FV_(tw_t) {
+    uint64_t w[5], q[5];
+} FV_(tw_t);
+
+static const cuzk__ifma5 FV_(k) = FV_CONSTS;
+
+/* Carries between the limbs of a number modulo R whose limbs are signed. */
+FV_INLINE void FV_(carry)(FV_(t) * r, const __m512i t[5]) {
+    __m512i c = t[0];
+    for (int j = 0; j < 4; j++) {
+        r->l[j] = cuzk__ifma_low(c);
+        c = _mm512_add_epi64(t[j + 1], _mm512_srai_epi64(c, CUZK__IFMA_BITS));
+    }
+    r->l[4] = cuzk__ifma_low(c);
+}
+
+FV_INLINE void FV_(add_const)(__m512i t[5], const uint64_t c[5]) {
+    for (int j = 0; j < 5; j++)
+        t[j] = _mm512_add_epi64(t[j], cuzk__ifma_set1(c[j]));
+}
+
+/* t - c in the lanes whose top limb is above c's. */
+FV_INLINE void FV_(csub)(__m512i t[5], const uint64_t c[5]) {
+    const __mmask8 above = _mm512_cmpgt_epu64_mask(t[4], cuzk__ifma_set1(c[4]));
+    for (int j = 0; j < 5; j++)
+        t[j] = _mm512_mask_sub_epi64(t[j], above, t[j], cuzk__ifma_set1(c[j]));
+}
+
+#define LO(acc, a, b) acc = _mm512_madd52lo_epu64(acc, a, b)
+#define HI(acc, a, b) acc = _mm512_madd52hi_epu64(acc, a, b)
+
+/* The upper half of y times w', columns 4 to 9, in h[0..5]: low and high halves apart, so that
+ * no chain of additions is long. */
+FV_INLINE void FV_(quotient)(__m512i q[5], const __m512i y[5], const __m512i w[5]) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i l0 = zero, l1 = zero, l2 = zero, l3 = zero, l4 = zero;
+    __m512i h0 = zero, h1 = zero, h2 = zero, h3 = zero, h4 = zero, h5 = zero;
+    LO(l0, y[0], w[4]), HI(h0, y[0], w[3]), HI(h1, y[0], w[4]);
+    LO(l0, y[1], w[3]), LO(l1, y[1], w[4]);
+    HI(h0, y[1], w[2]), HI(h1, y[1], w[3]), HI(h2, y[1], w[4]);
+    LO(l0, y[2], w[2]), LO(l1, y[2], w[3]), LO(l2, y[2], w[4]);
+    HI(h0, y[2], w[1]), HI(h1, y[2], w[2]), HI(h2, y[2], w[3]), HI(h3, y[2], w[4]);
+    LO(l0, y[3], w[1]), LO(l1, y[3], w[2]), LO(l2, y[3], w[3]), LO(l3, y[3], w[4]);
+    HI(h0, y[3], w[0]), HI(h1, y[3], w[1]), HI(h2, y[3], w[2]), HI(h3, y[3], w[3]);
+    HI(h4, y[3], w[4]);
+    LO(l0, y[4], w[0]), LO(l1, y[4], w[1]), LO(l2, y[4], w[2]), LO(l3, y[4], w[3]);
+    LO(l4, y[4], w[4]);
+    HI(h1, y[4], w[0]), HI(h2, y[4], w[1]), HI(h3, y[4], w[2]), HI(h4, y[4], w[3]);
+    HI(h5, y[4], w[4]);
+    /* The multiplier reads 52 bits: what is above them need not be cleared. */
+    const __m512i c0 = _mm512_srli_epi64(_mm512_add_epi64(l0, h0), CUZK__IFMA_BITS);
+    q[0] = _mm512_add_epi64(_mm512_add_epi64(l1, h1), c0);
+    q[1] = _mm512_add_epi64(_mm512_add_epi64(l2, h2), _mm512_srli_epi64(q[0], CUZK__IFMA_BITS));
+    q[2] = _mm512_add_epi64(_mm512_add_epi64(l3, h3), _mm512_srli_epi64(q[1], CUZK__IFMA_BITS));
+    q[3] = _mm512_add_epi64(_mm512_add_epi64(l4, h4), _mm512_srli_epi64(q[2], CUZK__IFMA_BITS));
+    q[4] = _mm512_add_epi64(h5, _mm512_srli_epi64(q[3], CUZK__IFMA_BITS));
+}
+
+/* Adds the lower half of a b: low halves of products to l[0..4], high ones to h[1..4]. */
+FV_INLINE void FV_(low_half)(__m512i l[5], __m512i h[5], const __m512i a[5], const __m512i b[5]) {
+    LO(l[0], a[0], b[0]), LO(l[1], a[0], b[1]), LO(l[2], a[0], b[2]);
+    LO(l[3], a[0], b[3]), LO(l[4], a[0], b[4]);
+    HI(h[1], a[0], b[0]), HI(h[2], a[0], b[1]), HI(h[3], a[0], b[2]), HI(h[4], a[0], b[3]);
+    LO(l[1], a[1], b[0]), LO(l[2], a[1], b[1]), LO(l[3], a[1], b[2]), LO(l[4], a[1], b[3]);
+    HI(h[2], a[1], b[0]), HI(h[3], a[1], b[1]), HI(h[4], a[1], b[2]);
+    LO(l[2], a[2], b[0]), LO(l[3], a[2], b[1]), LO(l[4], a[2], b[2]);
+    HI(h[3], a[2], b[0]), HI(h[4], a[2], b[1]);
+    LO(l[3], a[3], b[0]), LO(l[4], a[3], b[1]);
+    HI(h[4], a[3], b[0]);
+    LO(l[4], a[4], b[0]);
+}
+
+/* t = y w raw, modulo R below 3p. */
+FV_INLINE void FV_(mul_raw)(__m512i t[5], const FV_(t) * y, const FV_(tw_t) * f) {
+    __m512i w[5], q[5], h[5], c[5];
+    for (int j = 0; j < 5; j++) {
+        w[j] = cuzk__ifma_set1(f->q[j]);
+        c[j] = cuzk__ifma_set1(FV_(k).neg_p[j]);
+        t[j] = h[j] = _mm512_setzero_si512();
+    }
+    FV_(quotient)(q, y->l, w);
+    for (int j = 0; j < 5; j++)
+        w[j] = cuzk__ifma_set1(f->w[j]);
+    FV_(low_half)(t, h, y->l, w);
+    FV_(low_half)(t, h, q, c);
+    for (int j = 1; j < 5; j++)
+        t[j] = _mm512_add_epi64(t[j], h[j]);
+}
+
+/* t <- (t + a b) / 2^52 up to a multiple of p; t has six limbs, raw. */
+FV_INLINE void FV_(step)(__m512i t[6], const __m512i a[5], __m512i b) {
+    for (int j = 0; j < 5; j++)
+        LO(t[j], a[j], b);
+    const __m512i q = t[0], c = _mm512_srli_epi64(q, CUZK__IFMA_BITS);
+    for (int j = 0; j < 5; j++)
+        HI(t[j + 1], a[j], b);
+    for (int j = 0; j < 5; j++)
+        t[j] = t[j + 1];
+    t[0] = _mm512_add_epi64(t[0], c);
+    t[5] = _mm512_setzero_si512();
+    for (int j = 0; j < 5; j++) {
+        LO(t[j], q, cuzk__ifma_set1(FV_(k).m[j]));
+        HI(t[j + 1], q, cuzk__ifma_set1(FV_(k).m[j]));
+    }
+}
+
+FV_INLINE void FV_(last_step)(__m512i t[6], const __m512i a[5], __m512i b) {
+    for (int j = 0; j < 5; j++) {
+        LO(t[j], a[j], b);
+        HI(t[j + 1], a[j], b);
+    }
+    __m512i q = _mm512_setzero_si512();
+    LO(q, t[0], cuzk__ifma_set1(FV_(k).n0));
+    for (int j = 0; j < 5; j++) {
+        LO(t[j], q, cuzk__ifma_set1(FV_(k).p[j]));
+        HI(t[j + 1], q, cuzk__ifma_set1(FV_(k).p[j]));
+    }
+    const __m512i c = _mm512_srli_epi64(t[0], CUZK__IFMA_BITS);
+    for (int j = 0; j < 5; j++)
+        t[j] = t[j + 1];
+    t[0] = _mm512_add_epi64(t[0], c);
+}
+
+/* t = a b / R raw, below 3p + 2^212; a anything, b canonical. */
+FV_INLINE void FV_(mul_each_raw)(__m512i t[5], const FV_(t) * a, const FV_(t) * b) {
+    __m512i s[6];
+    for (int j = 0; j < 6; j++)
+        s[j] = _mm512_setzero_si512();
+    FV_(step)(s, a->l, b->l[0]);
+    FV_(step)(s, a->l, b->l[1]);
+    FV_(step)(s, a->l, b->l[2]);
+    FV_(step)(s, a->l, b->l[3]);
+    FV_(last_step)(s, a->l, b->l[4]);
+    for (int j = 0; j < 5; j++)
+        t[j] = s[j];
+}
+
+#undef LO
+#undef HI
+
+FV_INLINE void FV_(mul)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
+    __m512i t[5];
+    FV_(mul_each_raw)(t, a, b);
+    FV_(carry)(r, t);
+}
+
+FV_INLINE void FV_(mul_tw)(FV_(t) * r, const FV_(t) * a, const FV_(tw_t) * w) {
+    __m512i t[5];
+    FV_(mul_raw)(t, a, w);
+    FV_(carry)(r, t);
+}
+
+/* p - a, for canonical a. */
+FV_INLINE void FV_(neg)(FV_(t) * r, const FV_(t) * a) {
+    __m512i t[5];
+    for (int j = 0; j < 5; j++)
+        t[j] = _mm512_sub_epi64(cuzk__ifma_set1(FV_(k).p[j]), a->l[j]);
+    FV_(carry)(r, t);
+}
+
+/* ---- stored form, files ---- */
+
+/* Eight numbers below 2^256, two in each of a[0..3]. */
+FV_INLINE void FV_(from_words)(FV_(t) * r, const __m512i a[4]) {
+    __m512i w[4];
+    cuzk__ifma_split4(w, a);
+    r->l[0] = cuzk__ifma_low(w[0]);
+    r->l[1] =
+        cuzk__ifma_low(_mm512_or_si512(_mm512_srli_epi64(w[0], 52), _mm512_slli_epi64(w[1], 12)));
+    r->l[2] =
+        cuzk__ifma_low(_mm512_or_si512(_mm512_srli_epi64(w[1], 40), _mm512_slli_epi64(w[2], 24)));
+    r->l[3] =
+        cuzk__ifma_low(_mm512_or_si512(_mm512_srli_epi64(w[2], 28), _mm512_slli_epi64(w[3], 36)));
+    r->l[4] = _mm512_srli_epi64(w[3], 16);
+}
+
+FV_INLINE void FV_(load_lin)(FV_(t) * r, const void *mem) {
+    __m512i a[4];
+    for (int k = 0; k < 4; k++)
+        a[k] = _mm512_loadu_si512((const char *)mem + 64 * k);
+    FV_(from_words)(r, a);
+}
+
+FV_INLINE void FV_(load)(FV_(t) * r, const FV_(st_t) * p) {
+    FV_(load_lin)(r, p);
+}
+
+FV_INLINE void FV_(gather)(FV_(t) * r, const FV_(st_t) *const p[8]) {
+    __m512i a[4];
+    for (int k = 0; k < 4; k++) {
+        const __m256i even = _mm256_loadu_si256((const __m256i *)(const void *)p[2 * k]);
+        const __m256i odd = _mm256_loadu_si256((const __m256i *)(const void *)p[2 * k + 1]);
+        a[k] = _mm512_inserti64x4(_mm512_castsi256_si512(even), odd, 1);
+    }
+    FV_(from_words)(r, a);
+}
+
+/* From below 8p to below p + 2^214: the multiple of p is estimated from the top limb v < 2^50 by
+ * v floor(2^300 / p) / 2^92, which is v 2^208 / p less 2^-42 at most. */
+FV_INLINE void FV_(near)(FV_(t) * r, const FV_(t) * a) {
+    const __m512i k = _mm512_srli_epi64(
+        _mm512_madd52hi_epu64(_mm512_setzero_si512(), a->l[4], cuzk__ifma_set1(FV_(k).est)), 40);
+    __m512i t[5];
+    for (int j = 0; j < 5; j++)
+        t[j] = _mm512_sub_epi64(
+            a->l[j], _mm512_permutexvar_epi64(k, _mm512_loadu_si512(FV_(k).multiples[j])));
+    FV_(carry)(r, t);
+}
+
+FV_INLINE void FV_(to_words)(void *mem, const FV_(t) * a) {
+    const __m512i *l = a->l;
+    const __m512i w[4] = {
+        _mm512_or_si512(l[0], _mm512_slli_epi64(l[1], 52)),
+        _mm512_or_si512(_mm512_srli_epi64(l[1], 12), _mm512_slli_epi64(l[2], 40)),
+        _mm512_or_si512(_mm512_srli_epi64(l[2], 24), _mm512_slli_epi64(l[3], 28)),
+        _mm512_or_si512(_mm512_srli_epi64(l[3], 36), _mm512_slli_epi64(l[4], 16)),
+    };
+    __m512i out[4];
+    cuzk__ifma_join4(out, w);
+    for (int k = 0; k < 4; k++)
+        _mm512_storeu_si512((char *)mem + 64 * k, out[k]);
+}
+
+FV_INLINE void FV_(store_raw)(void *mem, const FV_(t) * a) {
+    FV_(t) r;
+    FV_(near)(&r, a);
+    FV_(to_words)(mem, &r);
+}
+
+/* p subtracted in the lanes that are p or more. */
+static __attribute__((noinline, unused)) void FV_(csub_exact)(FV_(t) * r) {
+    __m512i t[5];
+    FV_(t) d;
+    for (int j = 0; j < 5; j++)
+        t[j] = _mm512_sub_epi64(r->l[j], cuzk__ifma_set1(FV_(k).p[j]));
+    FV_(carry)(&d, t);
+    /* a negative difference has wrapped around R */
+    const __mmask8 less = _mm512_cmpgt_epu64_mask(d.l[4], cuzk__ifma_set1(cuzk__ifma_mask >> 1));
+    for (int j = 0; j < 5; j++)
+        r->l[j] = _mm512_mask_mov_epi64(d.l[j], less, r->l[j]);
+}
+
+FV_INLINE void FV_(store_lin)(void *mem, const FV_(t) * a) {
+    FV_(t) r;
+    FV_(near)(&r, a);
+    /* Rare, as only few values have p's top limb or a larger one. */
+    if (_mm512_cmpge_epu64_mask(r.l[4], cuzk__ifma_set1(FV_(k).p[4]))) FV_(csub_exact)(&r);
+    FV_(to_words)(mem, &r);
+}
+
+/* R is 2^4 times the files' R. */
+FV_INLINE void FV_(times_16)(FE_(t) * r, const void *mont) {
+    __builtin_memcpy(r, mont, sizeof *r);
+    for (int i = 0; i < 4; i++)
+        FE_(dbl)(r, r);
+}
+
+FV_INLINE void FV_(from_mont)(FV_(st_t) * r, const void *mont) {
+    FV_(times_16)(r, mont);
+}
+
+/* ---- prepared factors ---- */
+
+static inline void FV_(cut)(uint64_t out[5], const FE_(t) * a) {
+    const uint64_t *w = a->l;
+    out[0] = w[0] & cuzk__ifma_mask;
+    out[1] = (w[0] >> 52 | w[1] << 12) & cuzk__ifma_mask;
+    out[2] = (w[1] >> 40 | w[2] << 24) & cuzk__ifma_mask;
+    out[3] = (w[2] >> 28 | w[3] << 36) & cuzk__ifma_mask;
+    out[4] = w[3] >> 16;
+}
+
+/* From w itself and w R' mod p, R' = 2^256. With s = w R mod p, floor(w R / p) = (w R - s) / p is
+ * exact, so it is s times -1/p modulo R. */
+static inline void FV_(prepare)(FV_(tw_t) * r, const FE_(t) * plain, const FE_(t) * mont) {
+    FE_(t) s;
+    uint64_t sl[5], carry = 0;
+    FV_(times_16)(&s, mont);
+    FV_(cut)(sl, &s);
+    FV_(cut)(r->w, plain);
+    for (int k = 0; k < 5; k++) {
+        unsigned __int128 acc = carry;
+        for (int i = 0; i <= k; i++)
+            acc += (unsigned __int128)sl[i] * FV_(k).neg_inv[k - i];
+        r->q[k] = (uint64_t)acc & cuzk__ifma_mask;
+        carry = (uint64_t)(acc >> CUZK__IFMA_BITS);
+    }
+}
+
+static inline void FV_(make_tw)(FV_(tw_t) * r, const FE_(t) * mont) {
+    FE_(t) plain;
+    FE_(from_mont)(&plain, mont);
+    FV_(prepare)(r, &plain, mont);
+}
+
+static inline void FV_(scale_tw)(FV_(tw_t) * r, const FV_(tw_t) * w, const FE_(t) * mont) {
+    const uint64_t *l = w->w;
+    FE_(t)
+    plain = {{l[0] | l[1] << 52, l[1] >> 12 | l[2] << 40, l[2] >> 24 | l[3] << 28,
+              l[3] >> 36 | l[4] << 16}};
+    FE_(t) product_mont;
+    FE_(mul)(&plain, &plain, mont);
+    FE_(to_mont)(&product_mont, &plain);
+    FV_(prepare)(r, &plain, &product_mont);
+}
+
+/* ---- butterflies ---- */
+
+/* sum = x + t, diff = x - t + 3p for loose x and the raw product t. */
+FV_INLINE void FV_(ct_end)(FV_(t) * sum, FV_(t) * diff, const FV_(t) * x, const __m512i t[5]) {
+    __m512i s[5], d[5];
+    for (int j = 0; j < 5; j++)
+        s[j] = x->l[j];
+    FV_(csub)(s, FV_(k).p4);
+    for (int j = 0; j < 5; j++) {
+        d[j] = _mm512_sub_epi64(s[j], t[j]);
+        s[j] = _mm512_add_epi64(s[j], t[j]);
+    }
+    FV_(add_const)(d, FV_(k).p3);
+    FV_(carry)(sum, s);
+    FV_(carry)(diff, d);
+}
+
+FV_INLINE void FV_(ct)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    __m512i t[5];
+    FV_(mul_raw)(t, y, w);
+    FV_(ct_end)(x, y, x, t);
+}
+FV_INLINE void FV_(ct_minus)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    __m512i t[5];
+    FV_(mul_raw)(t, y, w);
+    FV_(ct_end)(y, x, x, t);
+}
+FV_INLINE void FV_(ct_each)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
+    __m512i t[5];
+    FV_(mul_each_raw)(t, y, f);
+    FV_(ct_end)(x, y, x, t);
+}
+/* Brings y, as if it were a product, below 3p first. */
+FV_INLINE void FV_(ct_one)(FV_(t) * x, FV_(t) * y) {
+    FV_(t) t;
+    FV_(near)(&t, y);
+    FV_(ct_end)(x, y, x, t.l);
+}
+
+/* x = x + y, d = x - y + 4p. */
+FV_INLINE void FV_(gs_begin)(FV_(t) * sum, FV_(t) * diff, const FV_(t) * x, const FV_(t) * y) {
+    __m512i s[5], d[5];
+    for (int j = 0; j < 5; j++) {
+        s[j] = _mm512_add_epi64(x->l[j], y->l[j]);
+        d[j] = _mm512_sub_epi64(x->l[j], y->l[j]);
+    }
+    FV_(add_const)(d, FV_(k).p4);
+    FV_(csub)(s, FV_(k).p3);
+    FV_(carry)(sum, s);
+    FV_(carry)(diff, d);
+}
+
+FV_INLINE void FV_(gs)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    FV_(t) d;
+    FV_(gs_begin)(x, &d, x, y);
+    FV_(mul_tw)(y, &d, w);
+}
+FV_INLINE void FV_(gs_minus)(FV_(t) * x, FV_(t) * y, const FV_(tw_t) * w) {
+    FV_(t) d;
+    FV_(gs_begin)(x, &d, y, x);
+    FV_(mul_tw)(y, &d, w);
+}
+FV_INLINE void FV_(gs_each)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
+    FV_(t) d;
+    FV_(gs_begin)(x, &d, x, y);
+    FV_(mul)(y, &d, f);
+}
+FV_INLINE void FV_(gs_one)(FV_(t) * x, FV_(t) * y) {
+    FV_(t) d;
+    FV_(gs_begin)(x, &d, x, y);
+    FV_(near)(y, &d);
+}
+
+FV_INLINE void FV_(transpose)(FV_(t) v[8]) {
+    for (int j = 0; j < 5; j++) {
+        __m512i r[8];
+        for (int k = 0; k < 8; k++)
+            r[k] = v[k].l[j];
+        cuzk__ifma_transpose8(r);
+        for (int k = 0; k < 8; k++)
+            v[k].l[j] = r[k];
+    }
+}
+
+#undef FV_INLINE
+#undef FV_
+#undef FE_
+#undef FV_CAT
+#undef FV_CAT2
+#undef FV
+#undef FV_FE
+#undef FV_CONSTS
