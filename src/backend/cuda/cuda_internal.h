@@ -68,8 +68,8 @@ struct cuzk__cuda_group_ops {
     cuzk_status (*prepare)(cuzk_err *err);
     /* Sums lists (accumulate.cuh) with `grid` blocks. */
     cuzk_status (*accumulate)(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err);
-    /* Weighted sums of the buckets: 2^lg_slices slices a set; result: (1 + lg_slices) sums a set.
-     */
+    /* Weighted sums of the buckets (of all points in turn when offset is NULL): 2^lg_slices slices
+     * a set; result: 2 + lg_slices sums a set, the modes of sum_slices. */
     cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
                           uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
                           void *partial, void *result, cuzk_err *err);
@@ -81,7 +81,7 @@ struct cuzk__cuda_group_ops {
                                 const void *q, cuzk_err *err);
     /* Host: the result from what reduce left, copied to the host. */
     void (*combine)(const void *result, uint32_t sets, int window, int lg_slices, int lg_slice_len,
-                    cuzk_point *out);
+                    int lg_rest, cuzk_point *out);
 };
 extern const cuzk__cuda_group_ops cuzk__cuda_bn254_g1, cuzk__cuda_bn254_g2, cuzk__cuda_bls12_381_g1,
     cuzk__cuda_bls12_381_g2;

@@ -6,6 +6,10 @@
  *   sums      accumulate(): every list to one point; again over the partial sums of the buckets
  *             that were cut, until each has one. So a bucket that gets half of all points is as
  *             parallel as any other, and few buckets still fill the device.
+ *   fold      many buckets: with b = 2^4 hi + lo, sum_b (b+1) B_b = 2^4 sum_hi hi R_hi +
+ *             sum_lo (lo+1) C_lo for the sums R over lo and C over hi, which accumulate() makes
+ *             from lists of 16 (C in parts): two batch-affine additions a bucket instead of two in
+ *             XYZZ, and reduce is left with 1/8 of the points
  *   reduce    sum_b (b+1) B_b by slices: running sums in slices, then sums over slices selected by
  *             the bits of their number
  *   combine   a few hundred additions and doublings on the host
@@ -16,6 +20,7 @@
 #include "backend/cuda/msm_lists.cuh"
 
 extern "C" {
+#include "backend/cuda/msm_combine.h"
 #include "base/clock.h"
 #include "base/mem.h"
 }
@@ -24,7 +29,7 @@ extern "C" {
 
 using cuzk_gpu::accumulate_args;
 
-enum { MSM_LISTS_PER_THREAD = 32, MSM_EVENTS = 4, MSM_MERGE_CAP = 16 };
+enum { MSM_FOLD_LEAST = 1 << 19, MSM_LISTS_PER_THREAD = 32, MSM_EVENTS = 4, MSM_MERGE_CAP = 16 };
 
 /* Sets are sorted together up to this many digits: small sorts are all launch latency. */
 static const size_t MSM_BATCH_DIGITS = (size_t)1 << 26;
@@ -38,6 +43,7 @@ struct cuzk_cuda_msm {
     uint32_t all_buckets;
     uint32_t cap; /* of a list's length, first level */
     int batch;    /* sets sorted together */
+    bool fold;
     int lg_slices, lg_slice_len;
     const void *points; /* the table, or the caller's bases */
     void *table;
@@ -57,13 +63,21 @@ const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group gro
     return group == CUZK_G1 ? &cuzk__cuda_bls12_381_g1 : &cuzk__cuda_bls12_381_g2;
 }
 
+/* Folding pays where a coordinate is long: BN254's G1 is bound by memory, not by products
+ * (measured: 2^24 buckets took 4.5 ms folded, 3.7 in XYZZ; BLS12-381's 7.3 and 7.7). */
+static bool msm_folds(const cuzk_cuda_msm_config *c) {
+    return !(c->curve == CUZK_BN254 && c->group == CUZK_G1);
+}
+
 /* Cost model, in nanoseconds of an H200 for BLS12-381 G1; other groups scale alike, so the choice
- * carries over. Per digit 0.28 (measured batch-affine rate) and 0.03 to sort; per bucket two XYZZ
- * additions, 1.1. */
-static double msm_cost(double n, unsigned bits, unsigned window, unsigned factor) {
+ * carries over. Per digit 0.28 (measured batch-affine rate) and 0.03 to sort; per bucket two
+ * additions and its share of lists and of the reduction's rest: 0.7 folded, 0.9 otherwise. */
+static double msm_cost(const cuzk_cuda_msm_config *c, unsigned bits, unsigned window,
+                       unsigned factor) {
     const double windows = (bits + window - 1) / window;
     const double sets = (double)((unsigned)(windows + factor - 1) / factor);
-    return n * windows * 0.31 + sets * (double)(1u << (window - 1)) * 1.1;
+    return (double)c->n * windows * 0.31 +
+           sets * (double)(1u << (window - 1)) * (msm_folds(c) ? 0.7 : 0.9);
 }
 
 static unsigned msm_windows(unsigned bits, unsigned window) {
@@ -77,7 +91,7 @@ static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned 
         double best = 0;
         for (unsigned w = 4; w <= 24; w++) {
             const unsigned f = factor < msm_windows(bits, w) ? factor : msm_windows(bits, w);
-            const double cost = msm_cost((double)c->n, bits, w, f);
+            const double cost = msm_cost(c, bits, w, f);
             if (!window || cost < best) {
                 window = w;
                 best = cost;
@@ -102,7 +116,7 @@ static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size
         if (f > 1 && (c->n * f * point_bytes > bytes_free / 2 || c->n * f >> 31)) break;
         cuzk__msm_shape s;
         choose_shape(c, bits, f, &s);
-        const double cost = msm_cost((double)c->n, bits, (unsigned)s.window, (unsigned)s.factor);
+        const double cost = msm_cost(c, bits, (unsigned)s.window, (unsigned)s.factor);
         if (f == 1 || cost < best_cost * 0.97) {
             best = f;
             best_cost = cost;
@@ -169,14 +183,17 @@ static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
 static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     const size_t point = m->g->point_bytes, xyzz = m->g->xyzz_bytes;
     const size_t resident = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads);
-    CUZK_TRY(take(m, &m->sums[0], m->lists.max_lists * point, err));
+    /* one more than lists: the point at infinity, for buckets without digits in folds */
+    CUZK_TRY(take(m, &m->sums[0], (m->lists.max_lists + 1) * point, err));
+    CUZK_CUDA(
+        cudaMemsetAsync((char *)m->sums[0] + m->lists.max_lists * point, 0, point, m->dev->stream));
     const size_t merged = m->lists.max_lists / MSM_MERGE_CAP + m->lists.max_lists / 2 + 1;
     CUZK_TRY(take(m, &m->sums[1], merged * point, err));
     CUZK_TRY(take(m, &m->sums[2], merged * point, err));
     CUZK_TRY(take(m, &m->acc, resident * MSM_LISTS_PER_THREAD * point, err));
     CUZK_TRY(take(m, &m->prefix, resident * MSM_LISTS_PER_THREAD * point / 2, err));
-    const size_t slices = (size_t)m->shape.sets << m->lg_slices;
-    const size_t modes = (size_t)m->shape.sets * (1 + (size_t)m->lg_slices);
+    const size_t sets = (size_t)m->shape.sets * (m->fold ? 2 : 1);
+    const size_t slices = sets << m->lg_slices, modes = sets * (2 + (size_t)m->lg_slices);
     CUZK_TRY(take(m, &m->slice_acc, slices * xyzz, err));
     CUZK_TRY(take(m, &m->slice_run, slices * xyzz, err));
     CUZK_TRY(take(m, &m->partial, modes * (((size_t)1 << m->lg_slices) / 256 + 1) * xyzz, err));
@@ -190,7 +207,7 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
  * leaves lists of 16 or more; nothing longer than uniform scalars make (four standard deviations
  * above the average), since the longest list decides how long its block works. Slices: 4 to 64
  * buckets, 2^16 threads. */
-static void choose_cuts(cuzk_cuda_msm *m) {
+static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c) {
     const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
     const size_t average = m->digits / m->all_buckets + 1;
     size_t root = 1;
@@ -206,11 +223,19 @@ static void choose_cuts(cuzk_cuda_msm *m) {
     while (m->batch < m->shape.sets &&
            cuzk__msm_digits_of(&m->shape, 0, m->batch + 1) <= MSM_BATCH_DIGITS)
         m->batch++;
+    int lg_buckets = m->shape.window - 1;
+    uint32_t points = m->all_buckets;
+    m->fold = msm_folds(c) && m->all_buckets >= MSM_FOLD_LEAST &&
+              lg_buckets >= 2 * MSM_FOLD_BITS + 2 && m->digits >= 2 * (size_t)m->all_buckets;
+    if (m->fold) {
+        lg_buckets -= MSM_FOLD_BITS;
+        points = 2 * (m->all_buckets >> MSM_FOLD_BITS);
+    }
     int lg_len = 2;
-    while (lg_len < 6 && m->all_buckets >> (lg_len + 1) >= 65536)
+    while (lg_len < 6 && points >> (lg_len + 1) >= 65536)
         lg_len++;
-    const int lg_buckets = m->shape.window - 1;
-    if (lg_len > lg_buckets) lg_len = lg_buckets;
+    const int most = m->fold ? lg_buckets - MSM_FOLD_BITS : lg_buckets;
+    if (lg_len > most) lg_len = most; /* a slice of columns belongs to one column */
     m->lg_slice_len = lg_len;
     m->lg_slices = lg_buckets - lg_len;
 }
@@ -243,7 +268,7 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
                           m->shape.factor);
         goto fail;
     }
-    choose_cuts(m);
+    choose_cuts(m, c);
     for (int i = 0; i < MSM_EVENTS; i++)
         CUZK_CUDA_GOTO(cudaEventCreate(&m->events[i]), fail);
     CUZK_TRY_GOTO(m->g->prepare(err), fail);
@@ -284,10 +309,10 @@ void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *m, cuzk_cuda_msm_info *out) {
     out->scratch_bytes = m->scratch_bytes;
 }
 
-/* Sums the lists of one level into sums. */
+/* Sums the lists of one level into sums; `equal`: they have the same length. */
 static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_t *index,
                              const cuzk__msm_lists *l, uint32_t lists, void *sums, int level,
-                             cuzk_err *err) {
+                             bool equal, cuzk_err *err) {
     const uint32_t resident = (uint32_t)(m->dev->info.sms * m->g->min_blocks);
     const uint32_t threads = resident * (uint32_t)m->g->threads;
     /* Equal shares: a multiple of the resident blocks, so that none is left over. Several chunks a
@@ -295,7 +320,7 @@ static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_
      * long lists then ends with short ones. */
     const uint32_t full = threads * MSM_LISTS_PER_THREAD, each = lists / threads;
     uint32_t waves = (lists + full - 1) / full;
-    if (waves < 3) waves = each >= 40 ? 3 : each >= 16 ? 2 : 1;
+    if (!equal && waves < 3) waves = each >= 40 ? 3 : each >= 16 ? 2 : 1;
     const uint32_t per_thread = (lists + threads * waves - 1) / (threads * waves);
     const uint32_t chunk = per_thread * (uint32_t)m->g->threads;
     const uint32_t chunks = (lists + chunk - 1) / chunk;
@@ -336,20 +361,37 @@ static cuzk_status sum_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
     l.offset = m->offset[0];
     CUZK_TRY(cuzk__msm_make_lists(m->dev, m->first, m->shape.buckets * (uint32_t)m->batch,
                                   m->all_buckets, m->cap, 1, &l, &m->sorter, &lists, &most, err));
-    if (lists) CUZK_TRY(sum_lists(m, m->points, m->index, &l, lists, m->sums[0], 0, err));
+    if (lists) CUZK_TRY(sum_lists(m, m->points, m->index, &l, lists, m->sums[0], 0, false, err));
     /* the partial sums of divided buckets, level by level */
     int from = 0;
-    for (int level = 1; most > 1 && level < CUZK__CUDA_COUNTERS - 1; level++) {
+    for (int level = 1; most > 1 && level < CUZK__CUDA_COUNTERS - 2; level++) {
         const int to = from == 1 ? 2 : 1;
         l.offset = m->offset[to];
         CUZK_TRY(cuzk__msm_make_lists(m->dev, m->offset[from], UINT32_MAX, m->all_buckets,
                                       MSM_MERGE_CAP, 2, &l, &m->sorter, &lists, &most, err));
-        CUZK_TRY(sum_lists(m, m->sums[from], NULL, &l, lists, m->sums[to], level, err));
+        CUZK_TRY(sum_lists(m, m->sums[from], NULL, &l, lists, m->sums[to], level, false, err));
         CUZK_TRY(cuzk__msm_settle(m->dev, m->sums[0], m->offset[0], m->sums[to], m->offset[to],
                                   m->all_buckets, m->g->point_bytes, err));
         from = to;
     }
     return CUZK_OK;
+}
+
+/* Leaves the sums that combine needs in result. */
+static cuzk_status reduce_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
+    const cuzk__msm_shape *s = &m->shape;
+    if (!m->fold)
+        return m->g->reduce(m->dev, m->sums[0], m->offset[0], s->buckets, (uint32_t)s->sets,
+                            m->lg_slices, m->slice_acc, m->slice_run, m->partial, m->result, err);
+    CUZK_TRY(cuzk__msm_fold_lists(m->dev, m->offset[0], m->all_buckets, s->window - 1,
+                                  MSM_FOLD_BITS, (uint32_t)m->lists.max_lists, m->index, &m->lists,
+                                  err));
+    const uint32_t lists = 2 * (m->all_buckets >> MSM_FOLD_BITS);
+    CUZK_TRY(sum_lists(m, m->sums[0], m->index, &m->lists, lists, m->sums[1],
+                       CUZK__CUDA_COUNTERS - 2, true, err));
+    return m->g->reduce(m->dev, m->sums[1], NULL, s->buckets >> MSM_FOLD_BITS,
+                        2 * (uint32_t)s->sets, m->lg_slices, m->slice_acc, m->slice_run, m->partial,
+                        m->result, err);
 }
 
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
@@ -363,14 +405,14 @@ cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point 
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
     CUZK_TRY(sum_buckets(m, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    CUZK_TRY(m->g->reduce(dev, m->sums[0], m->offset[0], s->buckets, (uint32_t)s->sets,
-                          m->lg_slices, m->slice_acc, m->slice_run, m->partial, m->result, err));
+    CUZK_TRY(reduce_buckets(m, err));
     CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
                               dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));
     CUZK_CUDA(cudaStreamSynchronize(dev->stream));
     const int64_t t0 = cuzk_now_ns();
-    m->g->combine(m->host_result, (uint32_t)s->sets, s->window, m->lg_slices, m->lg_slice_len, out);
+    m->g->combine(m->host_result, (uint32_t)s->sets, s->window, m->lg_slices, m->lg_slice_len,
+                  m->fold ? s->window - 1 - 2 * MSM_FOLD_BITS : -1, out);
     m->combine_ms = (float)(cuzk_now_ns() - t0) * 1e-6f;
     return CUZK_OK;
 }

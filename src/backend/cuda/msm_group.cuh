@@ -36,7 +36,7 @@ template <class G, int NT, int MINB> struct msm_group {
     static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
                               uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
                               void *partial, void *result, cuzk_err *err) {
-        const uint32_t threads = sets << lg_slices, modes = 1 + (uint32_t)lg_slices;
+        const uint32_t threads = sets << lg_slices, modes = 2 + (uint32_t)lg_slices;
         reduce_slices<G><<<(threads + 127) / 128, 128, 0, dev->stream>>>(
             (const affine *)sums, offset, buckets, lg_slices, sets, (xyzz *)acc, (xyzz *)run);
         CUZK_CUDA_LAUNCHED();

@@ -152,6 +152,27 @@ __global__ void settle(uint4 *to, const uint32_t *to_offset, const uint4 *from,
         to[(size_t)to_offset[b] * words + k] = from[(size_t)v * words + k];
 }
 
+/* Element t of all lists; buckets are numbered through the sets. */
+__global__ void fold_elements(const uint32_t *offset, uint32_t buckets, int lg_per_set,
+                              int fold_bits, uint32_t nothing, uint32_t *index, uint2 *ranges,
+                              uint32_t *slot) {
+    const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= 2 * buckets) return;
+    uint32_t b = t;
+    if (t >= buckets) { /* columns: [set][low bits][high bits] */
+        const uint32_t u = t - buckets, set = u >> lg_per_set;
+        const uint32_t in = u & ((1u << lg_per_set) - 1), high_bits = lg_per_set - fold_bits;
+        const uint32_t low = in >> high_bits, high = in & ((1u << high_bits) - 1);
+        b = set << lg_per_set | high << fold_bits | low;
+    }
+    const uint32_t v = offset[b];
+    index[t] = offset[b + 1] > v ? v : nothing;
+    if ((t & ((1u << fold_bits) - 1)) == 0) {
+        ranges[t >> fold_bits] = make_uint2(t, t + (1u << fold_bits));
+        slot[t >> fold_bits] = t >> fold_bits;
+    }
+}
+
 int bits_of(uint32_t v) {
     int b = 0;
     while (v >> b)
@@ -239,6 +260,15 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
                                               bits_of(buckets), dev->stream));
     find_buckets<<<blocks_for((size_t)buckets + 1), 256, 0, dev->stream>>>(
         sorter->keys[1], (uint32_t)done, buckets, origin, first);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__msm_fold_lists(const cuzk_cuda *dev, const uint32_t *offset, uint32_t buckets,
+                                 int lg_per_set, int fold_bits, uint32_t nothing, uint32_t *index,
+                                 const cuzk__msm_lists *l, cuzk_err *err) {
+    fold_elements<<<blocks_for((size_t)buckets * 2), 256, 0, dev->stream>>>(
+        offset, buckets, lg_per_set, fold_bits, nothing, index, l->ranges, l->slot[1]);
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }

@@ -62,6 +62,13 @@ cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, ui
                                  const cuzk__msm_lists *l, const cuzk__msm_sorter *sorter,
                                  uint32_t *lists, uint32_t *most, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* Lists for folding the buckets by 2^fold_bits (msm.cu): index words, ranges and slots for
+ * 2 * buckets / 2^fold_bits lists of 2^fold_bits elements, rows then columns. A bucket without
+ * digits is element `nothing`. */
+cuzk_status cuzk__msm_fold_lists(const cuzk_cuda *dev, const uint32_t *offset, uint32_t buckets,
+                                 int lg_per_set, int fold_bits, uint32_t nothing, uint32_t *index,
+                                 const cuzk__msm_lists *l, cuzk_err *err) CUZK_MUST_CHECK;
+
 /* Copies the sums of buckets that are down to one list in `from` (numbered by from_offset) to the
  * bucket's place in `to`: its first list's number in to_offset. */
 cuzk_status cuzk__msm_settle(const cuzk_cuda *dev, void *to, const uint32_t *to_offset,

@@ -51,8 +51,8 @@ __global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *s
     G::clear(&a);
     G::clear(&r);
     for (uint32_t b = begin + len; b-- > begin;) {
-        const uint32_t first = offset[b];
-        if (offset[b + 1] > first) G::add_affine(&r, &sums[first]);
+        const uint32_t first = offset ? offset[b] : b;
+        if (!offset || offset[b + 1] > first) G::add_affine(&r, &sums[first]);
         G::add(&a, &r);
     }
     acc[at] = a;
@@ -96,8 +96,9 @@ static __device__ __forceinline__ void block_sum(uint64_t *shared, typename G::x
     }
 }
 
-/* Block (chunk, mode, set). Mode 0: partial sum of acc over all slices of the set; mode j + 1: of
- * run over the slices whose number has bit j, so that sum_s s run_s = sum_j 2^j (mode j + 1). */
+/* Block (chunk, mode, set). Mode 0: partial sum of acc over all slices of the set; mode 1: of run;
+ * mode j + 2: of run over the slices whose number has bit j, so that
+ * sum_s s run_s = sum_j 2^j (mode j + 2). */
 template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz *acc,
                                                           const typename G::xyzz *run,
@@ -105,14 +106,15 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz
                                                           typename G::xyzz *partial) {
     extern __shared__ uint64_t words[];
     const uint32_t mode = blockIdx.y, set = blockIdx.z, slices = 1u << lg_slices;
-    const uint32_t count = mode ? slices / 2 : slices, j = mode - 1;
+    const bool some = mode > 1;
+    const uint32_t count = some ? slices / 2 : slices, j = mode - 2;
     const typename G::xyzz *in = (mode ? run : acc) + (size_t)set * slices;
     typename G::xyzz x;
     G::clear(&x);
     for (uint32_t k = 0; k < SUM_SERIAL; k++) {
         const uint32_t i = blockIdx.x * SUM_BLOCK + k * SUM_THREADS + threadIdx.x;
         if (i >= count) break;
-        const uint32_t s = mode ? (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1)) : i;
+        const uint32_t s = some ? (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1)) : i;
         const typename G::xyzz y = in[s];
         G::add(&x, &y);
     }
