@@ -57,7 +57,7 @@ endfunction()
 function(cuzk_ifma_sources)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
-      "-O3;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx512ifma;-mbmi2")
+      "-O3;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx512ifma;-mbmi2;-mtune=icelake-server")
   endif()
 endfunction()
 

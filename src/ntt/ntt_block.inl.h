@@ -190,23 +190,69 @@ static void NT_(up_block)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_
 }
 
 #if !NT_IN_PLACE
-/* The factors of node u of sub-level s below the nodes base, base + 1, …, one in each lane. */
-static void NT_(lane_factors)(const NT_(tab) * t, FV_(t) * f, size_t base, unsigned s, size_t u) {
+/* Inverse factors of the nodes 0, 1, ..., among which is the one without a minus sign. */
+static __attribute__((noinline)) void NT_(first_lane_factors)(const NT_(tab) * t, FV_(t) * f,
+                                                              unsigned s, size_t u) {
     const FV_(st_t) * from[FV_(LANES)];
     for (size_t l = 0; l < FV_(LANES); l++) {
-        const size_t i = ((base + l) << s) + u;
-        if (!t->inverse)
-            from[l] = &t->lane[i];
-        else
-            from[l] = i ? &t->lane[cuzk__ntt_mirror(i)] : &t->minus_one;
+        const size_t i = (l << s) + u;
+        from[l] = i ? &t->lane[cuzk__ntt_mirror(i)] : &t->minus_one;
     }
     FV_(gather)(f, from);
-    if (t->inverse) FV_(neg)(f, f);
+    FV_(neg)(f, f);
+}
+
+/* The factors of node u of sub-level s below the nodes base, base + 1, …, one in each lane; base is
+ * a multiple of LANES, so that from one lane to the next the mirrored index falls as much as the
+ * index rises. */
+NT_INLINE void NT_(lane_factors)(const NT_(tab) * t, FV_(t) * f, size_t base, unsigned s,
+                                 size_t u) {
+    const FV_(st_t) * from[FV_(LANES)];
+    const size_t i = (base << s) + u;
+    if (!t->inverse) {
+        for (size_t l = 0; l < FV_(LANES); l++)
+            from[l] = &t->lane[i + (l << s)];
+        FV_(gather)(f, from);
+    } else if (base == 0) {
+        NT_(first_lane_factors)(t, f, s, u);
+    } else {
+        const size_t m = cuzk__ntt_mirror(i);
+        for (size_t l = 0; l < FV_(LANES); l++)
+            from[l] = &t->lane[m - (l << s)];
+        FV_(gather)(f, from);
+        FV_(neg)(f, f);
+    }
+}
+
+/* Asks for the lane factors of the batches from node i on. */
+NT_INLINE void NT_(fetch_factors)(const NT_(tab) * t, size_t i) {
+    enum { LINE = 64 };
+    for (unsigned s = 0; s < NT_(LANE_LOG2); s++) {
+        const size_t span = (size_t)FV_(LANES) << s, bytes = span * sizeof(FV_(st_t));
+        const size_t first = t->inverse ? cuzk__ntt_mirror(i << s) + 1 - span : i << s;
+        const char *p = (const char *)&t->lane[first];
+        for (size_t b = 0; b < bytes; b += LINE)
+            __builtin_prefetch(p + b, 0, 3);
+    }
+}
+
+/* Asks for the memory of LANES^2 elements from `ahead` + 32 k LANES on, NULL for nothing: what the
+ * same step of the next leaf will load. The arithmetic of a leaf leaves the bus idle. */
+NT_INLINE void NT_(fetch_ahead)(const char *ahead, size_t k) {
+    enum { LINE = 64 };
+    if (!ahead) return;
+    ahead += k * FV_(LANES) * sizeof(cuzk_u256);
+    for (size_t b = 0; b < FV_(LANES) * FV_(LANES) * sizeof(cuzk_u256); b += LINE)
+        __builtin_prefetch(ahead + b, 0, 2);
 }
 
 /* The levels inside a batch, for `batches` batches (a multiple of LANES) whose first is node i0. */
-static void NT_(down_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0) {
+static void NT_(down_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0,
+                            const char *ahead) {
+    enum { FETCH = 4 * FV_(LANES) };
     for (size_t k = 0; k < batches; k += FV_(LANES), x += FV_(LANES)) {
+        NT_(fetch_ahead)(ahead, k);
+        if (k + FETCH < batches) NT_(fetch_factors)(t, i0 + k + FETCH);
         FV_(transpose)(x);
         for (unsigned s = 0; s < NT_(LANE_LOG2); s++) {
             const size_t half = (size_t)FV_(LANES) >> (s + 1);
@@ -221,8 +267,12 @@ static void NT_(down_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size
     }
 }
 
-static void NT_(up_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0) {
+static void NT_(up_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0,
+                          const char *ahead) {
+    enum { FETCH = 4 * FV_(LANES) };
     for (size_t k = 0; k < batches; k += FV_(LANES), x += FV_(LANES)) {
+        NT_(fetch_ahead)(ahead, k);
+        if (k + FETCH < batches) NT_(fetch_factors)(t, i0 + k + FETCH);
         FV_(transpose)(x);
         for (unsigned s = NT_(LANE_LOG2); s-- > 0;) {
             const size_t half = (size_t)FV_(LANES) >> (s + 1);
@@ -239,21 +289,26 @@ static void NT_(up_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t
 
 #endif
 
-/* All levels of node i, a block of 2^levels elements, in both directions of the tree. */
+/* All levels of node i, a block of 2^levels elements, in both directions of the tree. ahead: NULL,
+ * or where the elements lie that the same place in the buffer will take next. */
 static void NT_(down_all)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_t i,
-                          const cuzk_u256 *h) {
+                          const cuzk_u256 *h, const char *ahead) {
     const unsigned batch_levels = levels - NT_(LANE_LOG2);
     NT_(down_block)(t, x, batch_levels, 1, i, h);
 #if !NT_IN_PLACE
-    NT_(down_lanes)(t, x, (size_t)1 << batch_levels, i << batch_levels);
+    NT_(down_lanes)(t, x, (size_t)1 << batch_levels, i << batch_levels, ahead);
+#else
+    (void)ahead;
 #endif
 }
 
 static void NT_(up_all)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_t i,
-                        const cuzk_u256 *h) {
+                        const cuzk_u256 *h, const char *ahead) {
     const unsigned batch_levels = levels - NT_(LANE_LOG2);
 #if !NT_IN_PLACE
-    NT_(up_lanes)(t, x, (size_t)1 << batch_levels, i << batch_levels);
+    NT_(up_lanes)(t, x, (size_t)1 << batch_levels, i << batch_levels, ahead);
+#else
+    (void)ahead;
 #endif
     NT_(up_block)(t, x, batch_levels, 1, i, h);
 }

@@ -143,7 +143,8 @@ static void NT_(columns)(void *arg, size_t begin, size_t end) {
 }
 
 /* A leaf's node with coset factors: down to blocks of 2^base elements, the factors, up again. */
-static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, size_t i) {
+static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, size_t i,
+                             const char *ahead) {
     const NT_(coset) *cs = job->coset;
     const bool back = job->op == CUZK__NTT_TO_COSET;
     if (levels > cs->base) {
@@ -151,7 +152,9 @@ static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, 
         const size_t part = ((size_t)1 << (levels - step)) / FV_(LANES);
         NT_(down_block)(&job->inv, x, step, part, i, NULL);
         for (size_t k = 0; k < (size_t)1 << step; k++)
-            NT_(coset_block)(job, x + k * part, levels - step, (i << step) + k);
+            NT_(coset_block)
+            (job, x + k * part, levels - step, (i << step) + k,
+             ahead ? ahead + k * part * FV_(LANES) * sizeof(cuzk_u256) : NULL);
         if (back) NT_(up_block)(&job->fwd, x, step, part, i, NULL);
         return;
     }
@@ -159,23 +162,23 @@ static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, 
     const unsigned top = job->plan->log2n - levels; /* bits of i */
     for (unsigned u = 0; u < top; u++)
         if (i >> u & 1) FE_(mul)(&h, &h, &cs->pow[top - 1 - u]);
-    NT_(down_all)(&job->inv, x, levels, i, &h);
+    NT_(down_all)(&job->inv, x, levels, i, &h, ahead);
     const size_t batches = ((size_t)1 << levels) / FV_(LANES);
     for (size_t k = 0; k < batches; k++)
         FV_(mul)(&x[k], &x[k], &cs->g[k]);
-    if (back) NT_(up_all)(&job->fwd, x, levels, i, NULL);
+    if (back) NT_(up_all)(&job->fwd, x, levels, i, NULL, NULL);
 }
 
-/* Leaf i in working form. */
-static void NT_(one_leaf)(const NT_(job) * job, FV_(t) * x, size_t i) {
+/* Leaf i in working form; ahead as in down_all. */
+static void NT_(one_leaf)(const NT_(job) * job, FV_(t) * x, size_t i, const char *ahead) {
     const NT_(tab) *t = job->inverse ? &job->inv : &job->fwd;
     const cuzk_u256 *h = job->inverse ? &job->plan->n_inv : NULL;
     if (job->op == CUZK__NTT_NR)
-        NT_(down_all)(t, x, job->leaf, i, h);
+        NT_(down_all)(t, x, job->leaf, i, h, ahead);
     else if (job->op == CUZK__NTT_RN)
-        NT_(up_all)(t, x, job->leaf, i, h);
+        NT_(up_all)(t, x, job->leaf, i, h, ahead);
     else
-        NT_(coset_block)(job, x, job->leaf, i);
+        NT_(coset_block)(job, x, job->leaf, i, ahead);
 }
 
 #if NT_IN_PLACE
@@ -183,7 +186,7 @@ static void NT_(leaves)(void *arg, size_t begin, size_t end) {
     const NT_(job) *job = arg;
     for (size_t i = begin; i < end; i++) {
         cuzk_u256 *x = job->x + (i << job->leaf);
-        NT_(one_leaf)(job, x, i);
+        NT_(one_leaf)(job, x, i, NULL);
         for (size_t k = 0; job->last && k < (size_t)1 << job->leaf; k++)
             FV_(canon)(&x[k]);
     }
@@ -197,7 +200,8 @@ static void NT_(leaves)(void *arg, size_t begin, size_t end) {
         cuzk_u256 *x = job->x + (i << job->leaf);
         for (size_t k = 0; k < batches; k++)
             FV_(load_lin)(&buf[k], x + k * FV_(LANES));
-        NT_(one_leaf)(job, buf, i);
+        const void *next = i + 1 < end ? x + ((size_t)1 << job->leaf) : NULL;
+        NT_(one_leaf)(job, buf, i, next);
         for (size_t k = 0; k < batches; k++)
             NT_(store)(job, x + k * FV_(LANES), &buf[k]);
     }
