@@ -19,7 +19,7 @@
 #define NT bn254_ntt
 #define NT_FV bn254_v
 #define NT_FE cuzk_bn254_fr
-#define NT_LEAF 12
+#define NT_LEAF 13
 #define NT_IN_PLACE 0
 #define NT_TABLE cuzk__ntt_bn254_ifma
 #include "ntt/ntt_pass.inl.h"
@@ -27,7 +27,7 @@
 #define NT bls12_381_ntt
 #define NT_FV bls12_381_v
 #define NT_FE cuzk_bls12_381_fr
-#define NT_LEAF 12
+#define NT_LEAF 13
 #define NT_IN_PLACE 0
 #define NT_TABLE cuzk__ntt_bls12_381_ifma
 #include "ntt/ntt_pass.inl.h"
