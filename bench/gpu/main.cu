@@ -64,53 +64,88 @@ static int usage(void) {
     return 2;
 }
 
-int main(int argc, char **argv) {
-    bench_options o = {};
-    o.from = 10, o.to = 16, o.reps = 5, o.step = 1, o.seed = 1;
-    bool field = false, ntt = false, msm = false;
-    const char *out_path = NULL, *commit = "unknown";
-    std::string command = "cuzk-gpu-bench";
+struct arguments {
+    bench_options o;
+    bool field, ntt, msm;
+    const char *out_path, *commit;
+    std::string command;
+};
+
+static bool flag_word(arguments *a, const char *w) {
+    if (!strcmp(w, "field")) return a->field = true;
+    if (!strcmp(w, "ntt")) return a->ntt = true;
+    if (!strcmp(w, "msm")) return a->msm = true;
+    if (!strcmp(w, "--patterns")) return a->o.patterns = true;
+    if (strcmp(w, "--quick")) return false;
+    a->o.reps = 1;
+    return a->o.quick = true;
+}
+
+static bool option_value(arguments *a, const char *w, const char *v) {
+    bench_options *o = &a->o;
+    const unsigned number = (unsigned)strtoul(v, NULL, 10);
+    const char *dots = strstr(v, "..");
+    if (!strcmp(w, "--curve"))
+        o->curve = !strcmp(v, "bn254") ? CUZK_BN254 : CUZK_BLS12_381;
+    else if (!strcmp(w, "--group"))
+        o->group = !strcmp(v, "g1") ? CUZK_G1 : CUZK_G2;
+    else if (!strcmp(w, "--log2"))
+        o->from = number, o->to = dots ? (unsigned)strtoul(dots + 2, NULL, 10) : number;
+    else if (!strcmp(w, "--step"))
+        o->step = std::max(1u, number);
+    else if (!strcmp(w, "--reps"))
+        o->reps = (int)std::max(1u, number);
+    else if (!strcmp(w, "--factor"))
+        o->factor = number;
+    else if (!strcmp(w, "--window"))
+        o->window = number;
+    else if (!strcmp(w, "--commit"))
+        a->commit = v;
+    else if (!strcmp(w, "--out"))
+        a->out_path = v;
+    else
+        return false;
+    return true;
+}
+
+static bool parse(int argc, char **argv, arguments *a) {
+    a->o.from = 10, a->o.to = 16, a->o.reps = 5, a->o.step = 1, a->o.seed = 1;
+    a->commit = "unknown";
+    a->command = "cuzk-gpu-bench";
     for (int i = 1; i < argc; i++) {
-        command += std::string(" ") + argv[i];
-        const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(a, "field")) {
-            field = true;
-        } else if (!strcmp(a, "ntt")) {
-            ntt = true;
-        } else if (!strcmp(a, "msm")) {
-            msm = true;
-        } else if (!strcmp(a, "--quick")) {
-            o.quick = true;
-            o.reps = 1;
-        } else if (!strcmp(a, "--patterns")) {
-            o.patterns = true;
-        } else if (v && !strcmp(a, "--group")) {
-            o.group = !strcmp(v, "g1") ? CUZK_G1 : CUZK_G2;
-        } else if (v && !strcmp(a, "--step")) {
-            o.step = (unsigned)std::max(1l, strtol(v, NULL, 10));
-        } else if (v && !strcmp(a, "--window")) {
-            o.window = (unsigned)strtoul(v, NULL, 10);
-        } else if (v && !strcmp(a, "--factor")) {
-            o.factor = (unsigned)strtoul(v, NULL, 10);
-        } else if (v && !strcmp(a, "--curve")) {
-            o.curve = !strcmp(v, "bn254") ? CUZK_BN254 : CUZK_BLS12_381;
-        } else if (v && !strcmp(a, "--log2")) {
-            char *end;
-            o.from = o.to = (unsigned)strtoul(v, &end, 10);
-            if (!strncmp(end, "..", 2)) o.to = (unsigned)strtoul(end + 2, NULL, 10);
-        } else if (v && !strcmp(a, "--reps")) {
-            o.reps = std::max(1, (int)strtol(v, NULL, 10));
-        } else if (v && !strcmp(a, "--commit")) {
-            commit = v;
-        } else if (v && !strcmp(a, "--out")) {
-            out_path = v;
-        } else {
-            return usage();
-        }
-        if (a[0] == '-' && strcmp(a, "--quick") && strcmp(a, "--patterns"))
-            command += std::string(" ") + argv[++i];
+        a->command += std::string(" ") + argv[i];
+        if (flag_word(a, argv[i])) continue;
+        if (i + 1 == argc || !option_value(a, argv[i], argv[i + 1])) return false;
+        a->command += std::string(" ") + argv[++i];
     }
-    if (!field && !ntt && !msm) return usage();
+    return a->field || a->ntt || a->msm;
+}
+
+static cuzk_status run_all(cuzk_cuda *dev, const arguments &a, bench_report *rep, cuzk_err *err) {
+    if (a.field) CUZK_TRY(bench_field(dev, a.o, rep, err));
+    if (a.ntt) CUZK_TRY(bench_ntt(dev, a.o, rep, err));
+    if (a.msm) CUZK_TRY(bench_msm(dev, a.o, rep, err));
+    return CUZK_OK;
+}
+
+static void write_json(FILE *f, const arguments &a, const cuzk_cuda_info &info,
+                       const bench_report &rep) {
+    const nvml_sample clocks = sample_clocks(0); /* right after the last kernel */
+    fprintf(f,
+            "{\"machine\":{\"gpu\":\"%s\",\"sms\":%d,\"cc\":\"%d.%d\",\"driver\":%d,\"runtime\":%d,"
+            "\"memory_bytes\":%zu,\"sm_mhz\":%u,\"mem_mhz\":%u,\"power_w\":%.1f},\n"
+            "\"commit\":\"%s\",\n\"command\":\"%s\",\n\"results\":[\n",
+            info.name, info.sms, info.cc_major, info.cc_minor, info.driver, info.runtime,
+            info.bytes_total, clocks.sm_mhz, clocks.mem_mhz, clocks.milliwatt * 1e-3, a.commit,
+            a.command.c_str());
+    for (size_t i = 0; i < rep.rows.size(); i++)
+        fprintf(f, "%s%s\n", rep.rows[i].c_str(), i + 1 < rep.rows.size() ? "," : "");
+    fputs("]}\n", f);
+}
+
+int main(int argc, char **argv) {
+    arguments a = {};
+    if (!parse(argc, argv, &a)) return usage();
     if (cuzk_cuda_device_count() == 0) {
         fputs("gpu: SKIPPED (no CUDA device)\n", stderr);
         return 77;
@@ -118,31 +153,18 @@ int main(int argc, char **argv) {
     cuzk_err err = {};
     cuzk_cuda *dev;
     bench_report rep;
-    cuzk_cuda_info info;
-    nvml_sample clocks = {0, 0, 0};
+    cuzk_cuda_info info = {};
     cuzk_status st = cuzk_cuda_open(&dev, 0, &err);
     if (st == CUZK_OK) st = cuzk_cuda_get_info(dev, &info, &err);
-    if (st == CUZK_OK && field) st = bench_field(dev, o, &rep, &err);
-    if (st == CUZK_OK && ntt) st = bench_ntt(dev, o, &rep, &err);
-    if (st == CUZK_OK && msm) st = bench_msm(dev, o, &rep, &err);
+    if (st == CUZK_OK) st = run_all(dev, a, &rep, &err);
     if (st != CUZK_OK) {
         fprintf(stderr, "cuzk-gpu-bench: %s\n", err.msg[0] ? err.msg : cuzk_status_text(st));
         return cuzk_status_exit_code(st);
     }
-    clocks = sample_clocks(0); /* right after the last kernel: the clock it ran at */
-    FILE *f = out_path ? fopen(out_path, "w") : stdout;
+    FILE *f = a.out_path ? fopen(a.out_path, "w") : stdout;
     if (!f) return 4;
-    fprintf(f,
-            "{\"machine\":{\"gpu\":\"%s\",\"sms\":%d,\"cc\":\"%d.%d\",\"driver\":%d,\"runtime\":%d,"
-            "\"memory_bytes\":%zu,\"sm_mhz\":%u,\"mem_mhz\":%u,\"power_w\":%.1f},\n"
-            "\"commit\":\"%s\",\n\"command\":\"%s\",\n\"results\":[\n",
-            info.name, info.sms, info.cc_major, info.cc_minor, info.driver, info.runtime,
-            info.bytes_total, clocks.sm_mhz, clocks.mem_mhz, clocks.milliwatt * 1e-3, commit,
-            command.c_str());
-    for (size_t i = 0; i < rep.rows.size(); i++)
-        fprintf(f, "%s%s\n", rep.rows[i].c_str(), i + 1 < rep.rows.size() ? "," : "");
-    fputs("]}\n", f);
-    if (out_path) fclose(f);
+    write_json(f, a, info, rep);
+    if (a.out_path) fclose(f);
     cuzk_cuda_close(dev);
     return rep.failures ? 1 : 0;
 }

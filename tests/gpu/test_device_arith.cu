@@ -75,10 +75,10 @@ template <class F> static bool same(const uint32_t *a, const uint64_t *limbs) {
             expect(same<F>(r, want.l), #fe " sqr");                                                \
         }                                                                                          \
     }
-TEST_MONT(bn254_fp, cuzk_bn254_fp, cuzk_u256, 1)
-TEST_MONT(bls12_381_fp, cuzk_bls12_381_fp, cuzk_u384, 1)
-TEST_MONT(bn254_fr, cuzk_bn254_fr, cuzk_u256, 0)
-TEST_MONT(bls12_381_fr, cuzk_bls12_381_fr, cuzk_u256, 0)
+TEST_MONT(bn254_fp, cuzk_bn254_fp, cuzk_u256, 1);
+TEST_MONT(bls12_381_fp, cuzk_bls12_381_fp, cuzk_u384, 1);
+TEST_MONT(bn254_fr, cuzk_bn254_fr, cuzk_u256, 0);
+TEST_MONT(bls12_381_fr, cuzk_bls12_381_fr, cuzk_u256, 0);
 
 /* a w mod p for a < 2p by the pair of w; sums and differences mod 2p. */
 #define TEST_SHOUP(F, fe)                                                                          \
@@ -105,8 +105,8 @@ TEST_MONT(bls12_381_fr, cuzk_bls12_381_fr, cuzk_u256, 0)
             expect(same<F>(w, want.l), #fe " sum and difference");                                 \
         }                                                                                          \
     }
-TEST_SHOUP(bn254_fr, cuzk_bn254_fr)
-TEST_SHOUP(bls12_381_fr, cuzk_bls12_381_fr)
+TEST_SHOUP(bn254_fr, cuzk_bn254_fr);
+TEST_SHOUP(bls12_381_fr, cuzk_bls12_381_fr);
 
 /* Eight accumulators, 200 rounds, random signs: the sequence of accumulate.cuh with the inversion
  * by the template. */
@@ -186,8 +186,8 @@ TEST_SHOUP(bls12_381_fr, cuzk_bls12_381_fr)
             }                                                                                      \
         }                                                                                          \
     }
-TEST_ROUNDS(bn254_fp, cuzk_bn254_fp, cuzk_bn254_g1, cuzk_u256, CUZK_BN254_G1_GEN)
-TEST_ROUNDS(bls12_381_fp, cuzk_bls12_381_fp, cuzk_bls12_381_g1, cuzk_u384, CUZK_BLS12_381_G1_GEN)
+TEST_ROUNDS(bn254_fp, cuzk_bn254_fp, cuzk_bn254_g1, cuzk_u256, CUZK_BN254_G1_GEN);
+TEST_ROUNDS(bls12_381_fp, cuzk_bls12_381_fp, cuzk_bls12_381_g1, cuzk_u384, CUZK_BLS12_381_G1_GEN);
 
 int main() {
     const char *seed = getenv("CUZK_TEST_SEED");

@@ -219,6 +219,20 @@ CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, int m,
     }
 }
 
+/* The sum of a pair that was copied or vanished; of a doubled one x3, y3 are right already. */
+template <class E>
+CUZK_GPU_D void exceptional_sum(uint32_t *x3, uint32_t *y3, int kind, const uint4 *point,
+                                bool negate) {
+    constexpr int N = E::N;
+    if (kind == ADD_COPY) {
+        get_planes<N>(x3, point, 1);
+        get_planes<N>(y3, point + N / 4, 1);
+        if (negate) E::neg(y3, y3);
+    } else if (kind == ADD_INFINITY) {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x3[k] = y3[k] = (uint32_t)INFINITY_MARK;
+    }
+}
+
 template <class E, int NT>
 CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
                          const stage<E, NT> &s) {
@@ -298,14 +312,7 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
         if (kind == ADD_NORMAL) {
             put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
         } else if (kind != ADD_KEEP) {
-            if (kind == ADD_COPY) {
-                const uint4 *point = lists.point(current);
-                get_planes<N>(x3, point, 1);
-                get_planes<N>(y3, point + Q, 1);
-                if (current >> 31) E::neg(y3, y3);
-            } else if (kind == ADD_INFINITY) {
-                CUZK_UNROLL for (int k = 0; k < N; k++) x3[k] = y3[k] = (uint32_t)INFINITY_MARK;
-            }
+            exceptional_sum<E>(x3, y3, kind, lists.point(current), current >> 31);
             put_planes<N>(lists.acc(i), NT, x3);
             put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
         }

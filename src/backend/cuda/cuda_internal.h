@@ -1,6 +1,6 @@
 /* What the backend's translation units share; CUDA types, so only for .cu files. */
-#ifndef CUZK_BACKEND_CUDA_INTERNAL_H
-#define CUZK_BACKEND_CUDA_INTERNAL_H
+#ifndef CUZK_BACKEND_CUDA_CUDA_INTERNAL_H
+#define CUZK_BACKEND_CUDA_CUDA_INTERNAL_H
 
 #include "backend/cuda/cuda.h"
 
