@@ -5,11 +5,12 @@
  * inverse of the whole product gives the inverse of each difference, and the additions are done.
  * Several chains of products run side by side. An addition takes 5M + 1S and its share of the
  * inversion. A zero in the product means that some pair had the same x: such a batch is done one
- * by one with every case distinguished, and so are batches marked careful. */
+ * by one, with equal and opposite points told apart. */
 
 enum {
     M_(LANES) = FV_(LANES),
     M_(CHAINS) = 2,
+    M_(AHEAD) = FV_(LANES) > 8 ? 2 * FV_(LANES) : 16, /* entries, of prefetches */
     M_(BLOCKS) = (CUZK__BATCH_MAX + CUZK__BATCH_PAD) / FV_(LANES),
 };
 _Static_assert(FV_(LANES) * M_(CHAINS) <= CUZK__BATCH_PAD, "padding");
@@ -31,7 +32,9 @@ static inline const uint8_t *M_(source)(const cuzk__points *p, uint32_t src) {
     return from + ((src & ~CUZK__SRC_SLOT) >> 1) * sizeof(M_(slot_t));
 }
 
-static inline void M_(prefetch)(const void *point) {
+/* Inlined always: gcc takes a function that only prefetches for one without effect and drops its
+ * calls. */
+static inline __attribute__((always_inline)) void M_(prefetch)(const void *point) {
     const uint8_t *b = point;
     for (size_t i = 0; i < sizeof(M_(slot_t)); i += 64)
         __builtin_prefetch(b + i);
@@ -49,13 +52,6 @@ static void M_(put)(void *slots, uint32_t slot, const M_(affine_t) * a) {
     M_(slot_t) *s = (M_(slot_t) *)slots + slot;
     FV_(from_mont)(&s->x, &a->x);
     FV_(from_mont)(&s->y, &a->y);
-}
-
-static void M_(clear)(cuzk__points *p, uint32_t slot) {
-    M_(affine_t) zero;
-    F_(set_zero)(&zero.x);
-    F_(set_zero)(&zero.y);
-    M_(put)(p->slots, slot, &zero);
 }
 
 static void M_(copy)(cuzk__points *p, uint32_t slot, uint32_t src) {
@@ -79,39 +75,34 @@ static __attribute__((unused)) void M_(convert)(void *stored, const uint8_t *bas
 
 /* ---- one by one -------------------------------------------------------------------------- */
 
-typedef enum M_(kind) {
-    M_(KIND_NONE),
-    M_(KIND_TAKE),
-    M_(KIND_CANCEL),
-    M_(KIND_DOUBLE),
-    M_(KIND_ADD)
-} M_(kind);
+typedef enum M_(kind) { M_(KIND_CANCEL), M_(KIND_DOUBLE), M_(KIND_ADD) } M_(kind);
 
 /* Loads entry i; *den is what has to be inverted for it, 1 if nothing. */
 static M_(kind) M_(classify)(const cuzk__points *p, const cuzk__batch *b, uint32_t i,
                              M_(affine_t) * a, M_(affine_t) * q, F_(t) * den) {
+    F_(t) d;
     M_(get)(a, (const M_(slot_t) *)p->slots + b->dst[i]);
     M_(get)(q, M_(source)(p, b->src[i]));
     if (b->src[i] & 1) EC_(affine_neg)(q, q);
-    F_(set_one)(den);
-    if (EC_(affine_is_infinity)(q)) return M_(KIND_NONE);
-    if (EC_(affine_is_infinity)(a)) return M_(KIND_TAKE);
-    F_(t) d;
     F_(sub)(&d, &q->x, &a->x);
     if (!F_(is_zero)(&d)) {
         *den = d;
         return M_(KIND_ADD);
     }
     F_(add)(&d, &a->y, &q->y);
-    if (F_(is_zero)(&d)) return M_(KIND_CANCEL);
+    if (F_(is_zero)(&d)) {
+        F_(set_one)(den);
+        return M_(KIND_CANCEL);
+    }
     *den = d; /* 2y */
     return M_(KIND_DOUBLE);
 }
 
-/* a + q, or 2a, for the inverse of den. */
-static void M_(finish_add)(M_(affine_t) * a, const M_(affine_t) * q, const F_(t) * inv, bool dbl) {
+/* a += q, or a = 2a, with the inverse of den. */
+static void M_(finish_add)(M_(affine_t) * a, const M_(affine_t) * q, const F_(t) * inv,
+                           M_(kind) kind) {
     F_(t) l, x;
-    if (dbl) {
+    if (kind == M_(KIND_DOUBLE)) {
         F_(sqr)(&l, &a->x);
         F_(dbl)(&x, &l);
         F_(add)(&l, &l, &x);
@@ -128,10 +119,10 @@ static void M_(finish_add)(M_(affine_t) * a, const M_(affine_t) * q, const F_(t)
     F_(sub)(&a->y, &l, &a->y);
 }
 
-static void M_(run_careful)(cuzk__points *p, const cuzk__batch *b) {
+static void M_(run_one_by_one)(cuzk__points *p, const cuzk__batch *b) {
     M_(scratch_t) *s = p->scratch;
     M_(affine_t) a, q;
-    F_(t) acc, inv;
+    F_(t) acc, inv, den;
     F_(set_one)(&acc);
     for (uint32_t i = 0; i < b->n; i++) {
         (void)M_(classify)(p, b, i, &a, &q, &s->diff.f[i]);
@@ -140,23 +131,15 @@ static void M_(run_careful)(cuzk__points *p, const cuzk__batch *b) {
     }
     F_(inv)(&acc, &acc);
     for (uint32_t i = b->n; i-- > 0;) {
-        F_(t) den;
-        uint32_t dst = b->dst[i];
         M_(kind) kind = M_(classify)(p, b, i, &a, &q, &den);
         F_(mul)(&inv, &acc, &s->prod.f[i]);
         F_(mul)(&acc, &acc, &s->diff.f[i]);
-        if (kind == M_(KIND_CANCEL) || (kind == M_(KIND_NONE) && EC_(affine_is_infinity)(&a))) {
-            M_(clear)(p, dst);
-            p->stamp[dst] = 0;
-            p->cancelled = true;
+        if (kind == M_(KIND_CANCEL)) {
+            p->stamp[b->dst[i]] = 0;
             continue;
         }
-        if (kind == M_(KIND_TAKE))
-            a = q;
-        else if (kind != M_(KIND_NONE))
-            M_(finish_add)(&a, &q, &inv, kind == M_(KIND_DOUBLE));
-        M_(put)(p->slots, dst, &a);
-        if (p->stamp[dst] == 0) p->stamp[dst] = 1;
+        M_(finish_add)(&a, &q, &inv, kind);
+        M_(put)(p->slots, b->dst[i], &a);
     }
 }
 
@@ -196,51 +179,60 @@ static inline void M_(load_src)(FV_(t) * r, const cuzk__points *p, const uint32_
     FV_(gather_any)(r, from);
 }
 
-/* Fills diff and prod; *acc are the chains' products. False when one of them is 0. */
-static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks,
-                         FV_(t) acc[M_(CHAINS)]) {
+static inline __attribute__((always_inline)) void
+M_(prefetch_entry)(const cuzk__points *p, const cuzk__batch *b, uint32_t i) {
+    /* slots are aligned to 32 bytes at least, so that these steps meet every line of theirs */
+    const uint8_t *slot = (const uint8_t *)((const M_(slot_t) *)p->slots + b->dst[i]);
+    for (size_t at = 0; at < sizeof(M_(slot_t)); at += 64)
+        __builtin_prefetch(slot + at);
+    M_(prefetch)(M_(source)(p, b->src[i]));
+}
+
+/* diff[v] = the differences of block v, prod[v] = their product over the blocks v, v - CHAINS, …
+ * False when one of the whole products is 0. */
+static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks) {
     M_(scratch_t) *s = p->scratch;
-    F_(t) one;
-    FV_(st_t) st;
-    F_(set_one)(&one);
-    FV_(from_mont)(&st, &one);
-    for (int c = 0; c < M_(CHAINS); c++)
-        FV_(bcast)(&acc[c], &st);
     for (uint32_t v = 0; v < blocks; v++) {
-        FV_(t) x1, x2, *a = &acc[v % M_(CHAINS)];
+        FV_(t) x1, x2;
+        for (uint32_t i = v * M_(LANES) + M_(AHEAD); i < (v + 1) * M_(LANES) + M_(AHEAD); i++)
+            if (i < b->n) M_(prefetch_entry)(p, b, i);
         M_(load_dst)(&x1, p, b->dst + v * M_(LANES), offsetof(M_(slot_t), x));
         M_(load_src)(&x2, p, b->src + v * M_(LANES), offsetof(M_(slot_t), x));
         FV_(sub)(&s->diff.v[v], &x2, &x1);
-        s->prod.v[v] = *a;
-        FV_(mul)(a, a, &s->diff.v[v]);
+        if (v < M_(CHAINS))
+            s->prod.v[v] = s->diff.v[v];
+        else
+            FV_(mul)(&s->prod.v[v], &s->prod.v[v - M_(CHAINS)], &s->diff.v[v]);
     }
     unsigned zero = 0;
-    for (int c = 0; c < M_(CHAINS); c++)
-        zero |= FV_(zero_mask)(&acc[c]);
+    for (uint32_t c = 0; c < M_(CHAINS) && c < blocks; c++)
+        zero |= FV_(zero_mask)(&s->prod.v[blocks - 1 - c]);
     return zero == 0;
 }
 
-/* Each chain's product becomes its inverse; one inversion. */
-static void M_(invert)(FV_(t) acc[M_(CHAINS)]) {
-    FV_(t) before[M_(CHAINS)], all = acc[0], inv;
-    for (int c = 1; c < M_(CHAINS); c++) {
+/* acc[c] = the inverse of the whole product of chain c, for chains that have blocks; one
+ * inversion. */
+static void M_(invert)(const cuzk__points *p, uint32_t blocks, FV_(t) acc[M_(CHAINS)]) {
+    const M_(scratch_t) *s = p->scratch;
+    FV_(t) before[M_(CHAINS)], all, inv;
+    uint32_t chains = blocks < M_(CHAINS) ? blocks : M_(CHAINS), first = blocks - chains;
+    all = s->prod.v[first];
+    for (uint32_t c = 1; c < chains; c++) {
         before[c] = all;
-        FV_(mul)(&all, &all, &acc[c]);
+        FV_(mul)(&all, &all, &s->prod.v[first + c]);
     }
     FV_(inv)(&inv, &all);
-    for (int c = M_(CHAINS) - 1; c > 0; c--) {
-        FV_(mul)(&before[c], &before[c], &inv);
-        FV_(mul)(&inv, &inv, &acc[c]);
-        acc[c] = before[c];
+    for (uint32_t c = chains - 1; c > 0; c--) {
+        FV_(mul)(&acc[(first + c) % M_(CHAINS)], &before[c], &inv);
+        FV_(mul)(&inv, &inv, &s->prod.v[first + c]);
     }
-    acc[0] = inv;
+    acc[first % M_(CHAINS)] = inv;
 }
 
 static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks,
-                          FV_(t) acc[M_(CHAINS)], const cuzk__batch *next) {
+                          FV_(t) acc[M_(CHAINS)]) {
     M_(scratch_t) *s = p->scratch;
     M_(slot_t) *slots = p->slots;
-    uint32_t ahead = 0;
     for (uint32_t v = blocks; v-- > 0;) {
         const uint32_t *dst = b->dst + v * M_(LANES), *src = b->src + v * M_(LANES);
         FV_(t) x1, y1, x2, y2, inv, l, *a = &acc[v % M_(CHAINS)];
@@ -250,14 +242,15 @@ static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks
             signs |= (src[i] & 1) << i;
             to_x[i] = &slots[dst[i]].x;
             to_y[i] = &slots[dst[i]].y;
-            if (ahead < next->n) {
-                M_(prefetch)(slots + next->dst[ahead]);
-                M_(prefetch)(M_(source)(p, next->src[ahead]));
-                ahead++;
-            }
+            uint32_t at = v * M_(LANES) + (uint32_t)i;
+            if (at >= M_(AHEAD)) M_(prefetch_entry)(p, b, at - M_(AHEAD));
         }
-        FV_(mul)(&inv, a, &s->prod.v[v]);
-        FV_(mul)(a, a, &s->diff.v[v]);
+        if (v < M_(CHAINS)) {
+            inv = *a;
+        } else {
+            FV_(mul)(&inv, a, &s->prod.v[v - M_(CHAINS)]);
+            FV_(mul)(a, a, &s->diff.v[v]);
+        }
         M_(load_dst)(&x1, p, dst, offsetof(M_(slot_t), x));
         M_(load_dst)(&y1, p, dst, offsetof(M_(slot_t), y));
         M_(load_src)(&x2, p, src, offsetof(M_(slot_t), x));
@@ -276,18 +269,16 @@ static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks
     }
 }
 
-static void M_(run)(cuzk__points *p, cuzk__batch *b, const cuzk__batch *next) {
+static void M_(run)(cuzk__points *p, cuzk__batch *b) {
     FV_(t) acc[M_(CHAINS)];
-    if (!b->careful) {
-        M_(fill_up)(p, b);
-        uint32_t blocks = (b->n + M_(LANES) - 1) / M_(LANES);
-        if (M_(forwards)(p, b, blocks, acc)) {
-            M_(invert)(acc);
-            M_(backwards)(p, b, blocks, acc, next);
-            return;
-        }
+    M_(fill_up)(p, b);
+    uint32_t blocks = (b->n + M_(LANES) - 1) / M_(LANES);
+    if (M_(forwards)(p, b, blocks)) {
+        M_(invert)(p, blocks, acc);
+        M_(backwards)(p, b, blocks, acc);
+    } else {
+        M_(run_one_by_one)(p, b);
     }
-    M_(run_careful)(p, b);
 }
 
 /* ---- sums of slots ----------------------------------------------------------------------- */
@@ -305,18 +296,16 @@ static void M_(slots_sum)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t fi
     M_(acc_put)(acc, &sum);
 }
 
-/* *acc += sum over q < n and k < copies of q * slot[first + k * n + q]. */
+/* *acc += the sum over q < n of q * slot[first + q]. */
 static void M_(slots_weighted)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first,
-                               uint32_t n, uint32_t copies) {
+                               uint32_t n) {
     M_(xyzz_t) run, sum;
     M_(affine_t) a;
     M_(acc_get)(&sum, acc);
     EC_(xyzz_set_infinity)(&run);
     for (uint32_t q = n; q-- > 1;) {
-        for (uint32_t k = 0; k < copies; k++) {
-            uint32_t slot = first + k * n + q;
-            if (!p->stamp[slot]) continue;
-            M_(get)(&a, (const M_(slot_t) *)p->slots + slot);
+        if (p->stamp[first + q]) {
+            M_(get)(&a, (const M_(slot_t) *)p->slots + first + q);
             EC_(xyzz_add_affine)(&run, &run, &a);
         }
         EC_(xyzz_add)(&sum, &sum, &run);

@@ -1,10 +1,13 @@
 /* Signed digits of a scalar, without carries between digits.
  *
  * A scalar k < r is first made small: from (r + 1) / 2 up it is replaced by r - k with the
- * opposite sign, which saves a bit and makes -1, -2, … cheap. Then, for W windows of c bits, the
- * constant sum over x < W - 1 of 2^(c - 1 + c x) is added once; digit x is the c-bit field at
- * c x minus 2^(c - 1), and the top one is its field as it stands. So every digit is a shift, a
- * mask and a subtraction, in any order, and lies in [-2^(c-1), 2^(c-1)].
+ * opposite sign, which saves a bit and makes -1, -2, … cheap. Scalars of at most b bits are cut
+ * into W windows of b + 1 bits in all, the lower ones c bits wide and the rest c - 1, so that no
+ * window is much narrower than the others. The constant D = the sum of half of each window's range
+ * except the last's is added once; digit x is then its field minus half the range, and the last
+ * one its field as it stands. So every digit is a shift, a mask and a subtraction, in any order,
+ * and a window of w bits has digits in [-2^(w-1), 2^(w-1)]. Since r - k is ~k + r + 1 modulo
+ * 2^256, sign and constant together are one addition of D or D + r + 1.
  */
 #ifndef CUZK_MSM_DIGITS_H
 #define CUZK_MSM_DIGITS_H
@@ -15,58 +18,93 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { CUZK__MSM_WINDOW_MIN = 2, CUZK__MSM_WINDOW_MAX = 22 };
+enum {
+    CUZK__WIDTH_MIN = 3, /* of c; c - 1 = 2 is the least that cuzk__digits_touches allows */
+    CUZK__WIDTH_MAX = 22,
+};
 
 typedef struct cuzk__digits {
     uint64_t order[4];
-    uint64_t half[4]; /* (r + 1) / 2 */
-    uint64_t offset[4];
-    unsigned c, windows;
-    uint32_t top; /* the largest digit of the last window */
+    uint64_t half[4];      /* (r + 1) / 2 */
+    uint64_t offset[2][4]; /* D, D + r + 1 */
+    unsigned windows;
+    unsigned c, wide; /* windows [0, wide) have c bits, the others c - 1 */
 } cuzk__digits;
 
-/* A scalar ready for cuzk__digit: |k| + offset, and a zero limb for the last field to run into. */
+/* A scalar ready for cuzk__digit, with a zero limb for the last field to run into. */
 typedef struct cuzk__recoded {
     uint64_t l[5];
 } cuzk__recoded;
 
-/* For scalars whose |k| has at most `bits` bits. c in [WINDOW_MIN, WINDOW_MAX]. */
+/* The most bits that |k| has for this order. */
+unsigned cuzk__digits_bits(const cuzk_u256 *order);
+
+/* For scalars whose |k| has at most `bits` bits, at least 1, in windows of at most c bits. */
 void cuzk__digits_init(cuzk__digits *d, const cuzk_u256 *order, unsigned bits, unsigned c);
 
-/* The windows that init would set, by itself for cost models. */
-unsigned cuzk__digits_windows(const cuzk_u256 *order, unsigned bits, unsigned c);
+static inline unsigned cuzk__digits_width(const cuzk__digits *d, unsigned x) {
+    return x < d->wide ? d->c : d->c - 1;
+}
 
-/* out = |k| for the 32 bytes at `scalar` (any alignment); true when the sign is negative. */
-static inline bool cuzk__scalar_abs(uint64_t out[4], const cuzk__digits *d, const void *scalar) {
-    uint64_t k[4], m[4], t, borrow = 0;
-    memcpy(k, scalar, sizeof k);
+/* The lowest bit of window x; of the end for x = windows. */
+static inline unsigned cuzk__digits_at(const cuzk__digits *d, unsigned x) {
+    return x < d->wide ? d->c * x : d->c * d->wide + (d->c - 1) * (x - d->wide);
+}
+
+/* Buckets, 2^(w-1) each, of the windows [first, last). */
+static inline size_t cuzk__digits_buckets(const cuzk__digits *d, unsigned first, unsigned last) {
+    size_t n = 0;
+    for (unsigned x = first; x < last; x++)
+        n += (size_t)1 << (cuzk__digits_width(d, x) - 1);
+    return n;
+}
+
+/* False when a scalar with |k| of that bit length has zeros in window x and above for certain:
+ * below 2^(at - 2) the lower windows hold it without a carry. */
+static inline bool cuzk__digits_touches(const cuzk__digits *d, unsigned bits, unsigned x) {
+    return bits + 2 > cuzk__digits_at(d, x);
+}
+
+/* True when k is (r + 1) / 2 or more. */
+static inline bool cuzk__scalar_is_negative(const cuzk__digits *d, const uint64_t k[4]) {
+    if (__builtin_expect(k[3] != d->half[3], 1)) return k[3] > d->half[3];
+    uint64_t t, borrow = 0;
     for (int i = 0; i < 4; i++)
         borrow = cuzk_subb(&t, k[i], d->half[i], borrow);
-    const uint64_t neg = borrow - 1; /* all ones when k >= half */
-    borrow = 0;
-    for (int i = 0; i < 4; i++)
-        borrow = cuzk_subb(&m[i], d->order[i], k[i], borrow);
-    for (int i = 0; i < 4; i++)
-        out[i] = (m[i] & neg) | (k[i] & ~neg);
-    return neg != 0;
+    return borrow == 0;
 }
 
 /* Recodes the 32 bytes at `scalar` (any alignment); true when the sign is negative. */
 static inline bool cuzk__recode(cuzk__recoded *out, const cuzk__digits *d, const void *scalar) {
-    bool neg = cuzk__scalar_abs(out->l, d, scalar);
-    uint64_t carry = 0;
+    uint64_t k[4], carry = 0;
+    memcpy(k, scalar, sizeof k);
+    const bool neg = cuzk__scalar_is_negative(d, k);
+    const uint64_t flip = (uint64_t)0 - neg, *offset = d->offset[neg];
     for (int i = 0; i < 4; i++)
-        carry = cuzk_addc(&out->l[i], out->l[i], d->offset[i], carry);
+        carry = cuzk_addc(&out->l[i], k[i] ^ flip, offset[i], carry);
     out->l[4] = 0;
     return neg;
 }
 
+/* The bit length of |k| for the 32 bytes at `scalar`. */
+static inline unsigned cuzk__scalar_bits(const cuzk__digits *d, const void *scalar) {
+    uint64_t k[4], borrow = 0;
+    memcpy(k, scalar, sizeof k);
+    if (cuzk__scalar_is_negative(d, k)) {
+        for (int i = 0; i < 4; i++)
+            borrow = cuzk_subb(&k[i], d->order[i], k[i], borrow);
+    }
+    for (unsigned i = 4; i-- > 0;)
+        if (k[i]) return 64 * i + 64 - (unsigned)__builtin_clzll(k[i]);
+    return 0;
+}
+
 /* Digit x of a recoded scalar of positive sign. */
 static inline int32_t cuzk__digit(const cuzk__digits *d, const cuzk__recoded *k, unsigned x) {
-    unsigned bit = d->c * x, q = bit / 64, s = bit % 64;
-    uint64_t v = (uint64_t)(((cuzk_u128)k->l[q + 1] << 64 | k->l[q]) >> s);
-    v &= ((uint64_t)1 << d->c) - 1;
-    return (int32_t)v - (x + 1 < d->windows ? (int32_t)1 << (d->c - 1) : 0);
+    unsigned at = cuzk__digits_at(d, x), width = cuzk__digits_width(d, x), q = at / 64;
+    uint64_t v = (uint64_t)(((cuzk_u128)k->l[q + 1] << 64 | k->l[q]) >> at % 64);
+    v &= ((uint64_t)1 << width) - 1;
+    return (int32_t)v - (x + 1 < d->windows ? (int32_t)1 << (width - 1) : 0);
 }
 
 #endif

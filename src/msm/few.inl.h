@@ -45,7 +45,7 @@ static void M_(acc_to_affine)(void *out, const cuzk__msm_acc *acc) {
 static void M_(few_window)(M_(xyzz_t) * sum, const cuzk__digits *d, unsigned x,
                            const uint8_t *bases, const uint8_t *scalars, size_t n,
                            cuzk__msm_acc *buckets) {
-    const uint32_t m = (uint32_t)1 << (d->c - 1);
+    const uint32_t m = (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
     M_(xyzz_t) b, run;
     for (uint32_t i = 0; i < m; i++)
         M_(acc_zero)(&buckets[i]);
@@ -76,7 +76,7 @@ static void M_(few)(cuzk__msm_acc *acc, const cuzk__digits *d, const uint8_t *ba
     M_(xyzz_t) r, sum;
     EC_(xyzz_set_infinity)(&r);
     for (unsigned x = d->windows; x-- > 0;) {
-        for (unsigned i = 0; i < d->c; i++)
+        for (unsigned i = 0; i < cuzk__digits_width(d, x); i++)
             EC_(xyzz_dbl)(&r, &r);
         M_(few_window)(&sum, d, x, bases, scalars, n, buckets);
         EC_(xyzz_add)(&r, &r, &sum);

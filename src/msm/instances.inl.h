@@ -1,25 +1,6 @@
-/* The four groups in one implementation, on batches of one element. MSM_IMPL: suffix of the
- * tables' names. */
-#include "curve/groups.h"
-#include "msm/kernel.h"
-
-#include <string.h>
-
-#define FV msm_bn254_fv
-#define FV_FE cuzk_bn254_fp
-#include "field/vec_scalar.inl.h"
-
-#define FV msm_bn254_fv2
-#define FV_FE cuzk_bn254_fp2
-#include "field/vec_scalar.inl.h"
-
-#define FV msm_bls12_381_fv
-#define FV_FE cuzk_bls12_381_fp
-#include "field/vec_scalar.inl.h"
-
-#define FV msm_bls12_381_fv2
-#define FV_FE cuzk_bls12_381_fp2
-#include "field/vec_scalar.inl.h"
+/* The four groups in one implementation. The includer has made batches of field elements with
+ * the prefixes msm_{bn254,bls12_381}_{fv,fv2} and defined MSM_IMPL, the suffix of the tables'
+ * names. */
 
 #define MSM_NAME2(group, impl) group##_##impl
 #define MSM_NAME(group, impl) MSM_NAME2(group, impl)
@@ -51,3 +32,7 @@
 #define MSM_FV msm_bls12_381_fv2
 #define MSM_GENERATOR CUZK_BLS12_381_G2_GEN
 #include "msm/kernel.inl.h"
+
+#undef MSM_NAME
+#undef MSM_NAME2
+#undef MSM_IMPL

@@ -1,7 +1,14 @@
-/* Scalar assembly for the products of the base fields, where there is any. */
+/* The fields' scalar assembly, for processors that lack what instances_adx.c needs. */
+#include "curve/groups.h"
+#include "msm/kernel.h"
+
+#include <string.h>
+
+#if CUZK__MSM_HAVE_ASM
+
+#include "msm/batches_scalar.inl.h"
+
 #define MSM_IMPL asm
-#ifdef CUZK_FIELD_ASM
 #include "msm/instances.inl.h"
-#else
-typedef int cuzk__msm_no_assembly; /* a translation unit may not be empty */
+
 #endif

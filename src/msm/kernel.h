@@ -30,9 +30,8 @@ typedef struct cuzk__msm_kernel {
     void (*convert)(void *stored, const uint8_t *bases, size_t n);
     /* *acc += the slots [first, first + n) that are not empty. */
     void (*slots_sum)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n);
-    /* *acc += the sum over q < n and k < copies of q * slot[first + k * n + q]. */
-    void (*slots_weighted)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n,
-                           uint32_t copies);
+    /* *acc += the sum over q < n of q * slot[first + q]. */
+    void (*slots_weighted)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n);
 
     /* acc = infinity; acc += a; acc *= 2^times; *out = acc as an affine point of the files. */
     void (*acc_zero)(cuzk__msm_acc *acc);
@@ -46,11 +45,27 @@ typedef struct cuzk__msm_kernel {
                 const uint8_t *scalars, size_t n, cuzk__msm_acc *buckets);
 } cuzk__msm_kernel;
 
-extern const cuzk__msm_kernel cuzk__msm_bn254_g1_portable, cuzk__msm_bn254_g2_portable,
-    cuzk__msm_bls12_381_g1_portable, cuzk__msm_bls12_381_g2_portable;
-#ifdef CUZK_FIELD_ASM
-extern const cuzk__msm_kernel cuzk__msm_bn254_g1_asm, cuzk__msm_bn254_g2_asm,
-    cuzk__msm_bls12_381_g1_asm, cuzk__msm_bls12_381_g2_asm;
+/* Which implementations this build has; the portable one always. */
+#if defined(CUZK_FIELD_ASM)
+#define CUZK__MSM_HAVE_ASM 1
+#else
+#define CUZK__MSM_HAVE_ASM 0
+#endif
+#if CUZK__MSM_HAVE_ASM && defined(__x86_64__)
+#define CUZK__MSM_HAVE_ADX 1
+#else
+#define CUZK__MSM_HAVE_ADX 0
+#endif
+
+#define CUZK__MSM_KERNELS(impl)                                                                    \
+    extern const cuzk__msm_kernel cuzk__msm_bn254_g1_##impl, cuzk__msm_bn254_g2_##impl,            \
+        cuzk__msm_bls12_381_g1_##impl, cuzk__msm_bls12_381_g2_##impl
+CUZK__MSM_KERNELS(portable);
+#if CUZK__MSM_HAVE_ASM
+CUZK__MSM_KERNELS(asm);
+#endif
+#if CUZK__MSM_HAVE_ADX
+CUZK__MSM_KERNELS(adx);
 #endif
 
 #endif

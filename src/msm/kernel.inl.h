@@ -28,7 +28,7 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
     .slot_size = sizeof(M_(slot_t)),
     .scratch_size = sizeof(M_(scratch_t)),
     .pads = 2 * M_(LANES),
-    .adder = {.run = M_(run), .clear = M_(clear), .copy = M_(copy)},
+    .adder = {.run = M_(run), .copy = M_(copy)},
     .init_pads = M_(init_pads),
     .convert = FV_(IS_FILE) ? NULL : M_(convert),
     .slots_sum = M_(slots_sum),

@@ -12,16 +12,20 @@ enum {
     STACK_BURN = 16384,
 };
 
+#define KERNEL(a, impl)                                                                            \
+    ((a)->curve == CUZK_BN254                                                                      \
+         ? ((a)->group == CUZK_G1 ? &cuzk__msm_bn254_g1_##impl : &cuzk__msm_bn254_g2_##impl)       \
+         : ((a)->group == CUZK_G1 ? &cuzk__msm_bls12_381_g1_##impl                                 \
+                                  : &cuzk__msm_bls12_381_g2_##impl))
+
 static const cuzk__msm_kernel *find_kernel(const cuzk_msm_args *a) {
-    bool bn = a->curve == CUZK_BN254, g1 = a->group == CUZK_G1;
-#ifdef CUZK_FIELD_ASM
-    if (a->impl != CUZK_CPU_PORTABLE) {
-        if (bn) return g1 ? &cuzk__msm_bn254_g1_asm : &cuzk__msm_bn254_g2_asm;
-        return g1 ? &cuzk__msm_bls12_381_g1_asm : &cuzk__msm_bls12_381_g2_asm;
-    }
+#if CUZK__MSM_HAVE_ADX
+    if (a->impl != CUZK_CPU_PORTABLE && cuzk_cpu_has_adx()) return KERNEL(a, adx);
 #endif
-    if (bn) return g1 ? &cuzk__msm_bn254_g1_portable : &cuzk__msm_bn254_g2_portable;
-    return g1 ? &cuzk__msm_bls12_381_g1_portable : &cuzk__msm_bls12_381_g2_portable;
+#if CUZK__MSM_HAVE_ASM
+    if (a->impl != CUZK_CPU_PORTABLE) return KERNEL(a, asm);
+#endif
+    return KERNEL(a, portable);
 }
 
 /* Scalars pass through the stack of whoever recodes them. */
@@ -44,7 +48,7 @@ static cuzk_status few(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__
     const cuzk_fr_ops *fr = cuzk_curve_get(a->curve)->fr;
     cuzk__digits d;
     void *buckets;
-    cuzk__digits_init(&d, &fr->modulus, 256, few_window(a->n));
+    cuzk__digits_init(&d, &fr->modulus, cuzk__digits_bits(&fr->modulus), few_window(a->n));
     CUZK_TRY(cuzk_alloc(&buckets, (size_t)1 << (d.c - 1), sizeof(cuzk__msm_acc)));
     k->few(acc, &d, a->bases, a->scalars, a->n, buckets);
     cuzk_wipe(buckets, sizeof(cuzk__msm_acc) << (d.c - 1));
@@ -69,8 +73,8 @@ static cuzk__costs costs_of(const cuzk__msm_kernel *k) {
 
 static void run_thread(void *ctx, size_t t) {
     job *j = ctx;
-    cuzk__msm_acc *sums = j->sums + t * j->w.plan.windows;
-    for (unsigned x = 0; x < j->w.plan.windows; x++)
+    cuzk__msm_acc *sums = j->sums + t * j->w.digits.windows;
+    for (unsigned x = 0; x < j->w.digits.windows; x++)
         j->w.kernel->acc_zero(&sums[x]);
     j->status[t] = cuzk__work_run(&j->w, (unsigned)t, sums);
     burn_stack();
@@ -78,7 +82,7 @@ static void run_thread(void *ctx, size_t t) {
 
 static cuzk_status run_plan(job *j, cuzk_pool *pool, cuzk__msm_acc *acc) {
     const cuzk__msm_kernel *k = j->w.kernel;
-    const unsigned windows = j->w.plan.windows, threads = j->w.plan.threads;
+    const unsigned windows = j->w.digits.windows, threads = j->w.plan.threads;
     void *sums;
     CUZK_TRY(cuzk_alloc(&sums, (size_t)threads * windows, sizeof(cuzk__msm_acc)));
     j->sums = sums;
@@ -88,7 +92,7 @@ static cuzk_status run_plan(job *j, cuzk_pool *pool, cuzk__msm_acc *acc) {
         if (j->status[t] != CUZK_OK) st = j->status[t];
     k->acc_zero(acc);
     for (unsigned x = windows; x-- > 0 && st == CUZK_OK;) {
-        k->acc_dbl(acc, j->w.plan.c);
+        k->acc_dbl(acc, cuzk__digits_width(&j->w.digits, x));
         for (unsigned t = 0; t < threads; t++)
             k->acc_add(acc, &j->sums[t * windows + x]);
     }
@@ -100,14 +104,13 @@ static cuzk_status run_plan(job *j, cuzk_pool *pool, cuzk__msm_acc *acc) {
 static cuzk_status scan_and_run(job *j, const cuzk_msm_args *a, cuzk__msm_acc *acc) {
     const cuzk_u256 *order = &cuzk_curve_get(a->curve)->fr->modulus;
     const cuzk__msm_kernel *k = j->w.kernel;
-    cuzk__digits_init(&j->w.digits, order, 256, CUZK__MSM_WINDOW_MAX);
+    cuzk__digits_init(&j->w.digits, order, cuzk__digits_bits(order), CUZK__WIDTH_MAX);
     cuzk__scan_shape(&j->scan, a->n);
     CUZK_TRY(cuzk__scan_run(&j->scan, &j->w.digits, a->bases, k->point_size, a->scalars, a->pool));
     cuzk__bit_scan_run(&j->bit_scan, a->bits, a->n_bits);
     cuzk__costs costs = costs_of(k);
-    cuzk__plan_make(&j->w.plan, &j->scan, &j->bit_scan, order, &costs, a->window,
+    cuzk__plan_make(&j->w.plan, &j->w.digits, &j->scan, &j->bit_scan, order, &costs, a->window,
                     cuzk_pool_threads(a->pool));
-    cuzk__digits_init(&j->w.digits, order, cuzk__plan_bits(&j->scan), j->w.plan.c);
     return run_plan(j, a->pool, acc);
 }
 
@@ -176,7 +179,7 @@ size_t cuzk_msm_scratch(const cuzk_msm_args *args) {
     cuzk__costs costs = costs_of(k);
     cuzk__plan worst = cuzk__plan_bounds(n, &costs, args->window, threads);
     size_t bytes = sizeof(job) + n;
-    bytes += worst.threads * (cuzk__work_bytes(k, &worst) + worst.windows * sizeof(cuzk__msm_acc));
+    bytes += worst.threads * (cuzk__work_bytes(k, &worst) + 256 * sizeof(cuzk__msm_acc));
     if (k->convert) bytes += (n + n_bits) * k->slot_size;
     return bytes;
 }

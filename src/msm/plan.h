@@ -24,14 +24,15 @@ typedef struct cuzk__costs {
 } cuzk__costs;
 
 typedef struct cuzk__plan {
-    unsigned c, windows, segments;
-    unsigned group; /* windows whose buckets are one set */
-    uint32_t window_buckets, lane_buckets;
-    unsigned threads; /* that get work */
+    unsigned segments;
+    unsigned group;         /* windows whose buckets are one set */
+    uint32_t group_buckets; /* the most that any group has */
+    uint32_t lane_buckets;  /* for points of weight 1; a power of two */
+    unsigned threads;
     struct {
         unsigned seg;
         size_t pos;
-    } cut[CUZK__PLAN_THREADS + 1];
+    } cut[CUZK__PLAN_THREADS + 1]; /* thread t works from cut[t] to cut[t + 1] */
 } cuzk__plan;
 
 /* Bases chosen by bits, as counted: block j covers [j * step, (j + 1) * step). */
@@ -43,21 +44,13 @@ typedef struct cuzk__bit_scan {
 /* Counts the set bits of n, least significant first. */
 void cuzk__bit_scan_run(cuzk__bit_scan *b, const uint64_t *bits, size_t n);
 
-/* True when a scalar of that bit length may have a nonzero digit at window x or above. */
-static inline bool cuzk__plan_visits(unsigned bits, unsigned c, unsigned x) {
-    return bits > 1 && bits + 2 > c * x;
-}
-
-/* The largest bit length that occurs, at least 1. */
-unsigned cuzk__plan_bits(const cuzk__scan *s);
-
-/* A plan whose group, window_buckets, lane_buckets, windows and threads are at least those of any
- * n points; for bounds on memory. */
-cuzk__plan cuzk__plan_bounds(size_t n, const cuzk__costs *costs, unsigned window, unsigned threads);
-
-/* window: 0, or the width to use. */
-void cuzk__plan_make(cuzk__plan *p, const cuzk__scan *s, const cuzk__bit_scan *b,
-                     const cuzk_u256 *order, const cuzk__costs *costs, unsigned window,
+/* Chooses *d and *p. width: 0, or the widest window to use. */
+void cuzk__plan_make(cuzk__plan *p, cuzk__digits *d, const cuzk__scan *s, const cuzk__bit_scan *b,
+                     const cuzk_u256 *order, const cuzk__costs *costs, unsigned width,
                      unsigned threads);
+
+/* A plan whose group_buckets, lane_buckets and threads are at least those of any n points; for
+ * bounds on memory. */
+cuzk__plan cuzk__plan_bounds(size_t n, const cuzk__costs *costs, unsigned width, unsigned threads);
 
 #endif

@@ -16,12 +16,6 @@ typedef struct {
     atomic_bool bad;
 } job;
 
-static unsigned bit_length(const uint64_t k[4]) {
-    for (int i = 3; i >= 0; i--)
-        if (k[i]) return 64 * (unsigned)i + 64 - (unsigned)__builtin_clzll(k[i]);
-    return 0;
-}
-
 static void scan_block(void *ctx, size_t j) {
     job *a = ctx;
     cuzk__scan *s = a->s;
@@ -35,8 +29,7 @@ static void scan_block(void *ctx, size_t j) {
         for (int l = 0; l < 4; l++)
             borrow = cuzk_subb(&t, k[l], a->d->order[l], borrow);
         bad |= borrow == 0;
-        cuzk__scalar_abs(k, a->d, a->scalars + 32 * i);
-        unsigned bits = bit_length(k);
+        unsigned bits = cuzk__scalar_bits(a->d, k);
         if (bits && cuzk__all_zero(a->bases + i * a->point_size, a->point_size)) bits = 0;
         s->bits[i] = (uint8_t)bits;
         b->count[bits]++;

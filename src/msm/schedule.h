@@ -1,26 +1,25 @@
-/* Which additions may share an inversion, and when: the part of the algorithm that needs no
- * coordinates. docs/msm.md describes the whole.
+/* Which additions may share an inversion: the part of the algorithm that needs no coordinates.
+ * docs/msm.md describes the whole.
  *
  * Points live in numbered slots: buckets first, then temporaries. A batch is a list of additions
  * slot += source whose slots are all different; an adder executes it with one inversion. The
- * scheduler takes (bucket, source) pairs in any order, fills a batch, and runs it only after the
- * next one is full, so that the adder can prefetch what comes next. A bucket that the batch being
- * filled already uses sends its entry to a queue. A queue that grows is emptied by adding entries
- * of the same bucket pairwise, so that no distribution of buckets is slow.
+ * scheduler takes (bucket, source) pairs in any order and fills batches. A bucket that the batch
+ * being filled already uses sends its entry to a queue, which is looked at again after the batch.
+ * A queue that grows is emptied by adding entries of the same bucket pairwise, so that no
+ * distribution of buckets is slow.
  *
  * The code knows points only through cuzk__adder, which a test replaces by integers.
  */
 #ifndef CUZK_MSM_SCHEDULE_H
 #define CUZK_MSM_SCHEDULE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    CUZK__BATCH_MAX = 2048,
+    CUZK__BATCH_MAX = 1024,
     CUZK__BATCH_PAD = 64, /* room behind a batch for an adder that fills its lanes up */
-    CUZK__QUEUE_MAX = 4 * CUZK__BATCH_MAX,
+    CUZK__QUEUE_MAX = 8 * CUZK__BATCH_MAX,
     /* temporaries: half a queue of pairs, or two sums for each row of a reduction */
     CUZK__TEMPS = CUZK__QUEUE_MAX / 2,
 };
@@ -31,32 +30,26 @@ enum {
 
 typedef struct cuzk__batch {
     uint32_t n;
-    bool careful; /* a slot or source may be infinity although its stamp said otherwise */
     uint32_t dst[CUZK__BATCH_MAX + CUZK__BATCH_PAD];
     uint32_t src[CUZK__BATCH_MAX + CUZK__BATCH_PAD];
 } cuzk__batch;
 
-/* The points an adder works on. A slot with stamp 0 is empty; it may hold anything, except that
- * one which a batch refers to holds infinity or is filled by an earlier batch. */
+/* The points an adder works on. A slot is empty, that is infinity, when its stamp is 0, whatever
+ * it holds. */
 typedef struct cuzk__points {
     const uint8_t *bases; /* stored form, slot_size apart, any alignment */
     void *slots;
     void *scratch;
     uint32_t *stamp; /* one for each slot */
     uint32_t pad;    /* first of the adder's own slots behind the temporaries */
-    bool cancelled;  /* set by run when a sum was infinity */
 } cuzk__points;
 
 typedef struct cuzk__adder {
-    /* Executes the batch in descending order of its entries as far as one can tell; a source slot
-     * may be the slot of an earlier entry and is read before that one is written. Equal and
-     * opposite points are handled. With careful so are infinite slots and sources. A slot that is
-     * infinity afterwards is written as such, gets stamp 0 and sets cancelled; one that is not
-     * and has stamp 0 gets stamp 1. May write behind n.
-     * `next` is only prefetched. */
-    void (*run)(cuzk__points *p, cuzk__batch *b, const cuzk__batch *next);
-    /* slot = infinity; slot = source */
-    void (*clear)(cuzk__points *p, uint32_t slot);
+    /* Executes a batch of at least one entry. No slot or source is infinity, but they may be equal
+     * or opposite; a slot whose sum is infinity gets stamp 0. A source may be the slot of an
+     * earlier entry, and is read before that one is written. May write behind n. */
+    void (*run)(cuzk__points *p, cuzk__batch *b);
+    /* slot = source */
     void (*copy)(cuzk__points *p, uint32_t slot, uint32_t src);
 } cuzk__adder;
 
@@ -66,15 +59,15 @@ typedef struct cuzk__sched {
     uint32_t buckets; /* slots [0, buckets); temporaries follow */
     uint32_t limit;   /* entries of a full batch, at most BATCH_MAX */
     uint32_t now;     /* number of the batch being filled: stamps of its buckets */
-    cuzk__batch *fill, *ready;
     uint32_t queued;
+    cuzk__batch *batch;
     uint32_t *queue_dst, *queue_src, *sort_dst, *sort_src; /* QUEUE_MAX each */
 } cuzk__sched;
 
-/* Forgets everything and declares slots [0, buckets) empty. stamp has buckets + TEMPS + PAD. */
+/* Forgets everything and declares slots [0, buckets) empty. stamp has buckets + TEMPS entries. */
 void cuzk__sched_start(cuzk__sched *s, uint32_t buckets, uint32_t limit);
 
-/* Runs the batch that is full, moves what the queue holds into the next one. */
+/* Runs the batch, moves what the queue holds into the next one. */
 void cuzk__sched_flush(cuzk__sched *s);
 
 /* Puts an entry aside whose bucket the batch already uses. */
@@ -94,7 +87,7 @@ static inline void cuzk__sched_put(cuzk__sched *s, uint32_t bucket, uint32_t src
         return;
     }
     s->pts.stamp[bucket] = s->now;
-    cuzk__batch *b = s->fill;
+    cuzk__batch *b = s->batch;
     b->dst[b->n] = bucket;
     b->src[b->n] = src;
     if (++b->n == s->limit) cuzk__sched_flush(s);
@@ -105,10 +98,11 @@ void cuzk__sched_finish(cuzk__sched *s);
 
 /* For each of `rows` rows of 2^log_len buckets from slot 0 on: temporary row = sum of its
  * buckets, temporary rows + row = sum of (position + 1) * bucket, with positions from 0.
- * 2 * rows <= limit. After finish; empty sums have stamp 0. */
+ * 2 * rows <= BATCH_MAX. After finish. */
 void cuzk__sched_reduce_rows(cuzk__sched *s, uint32_t rows, unsigned log_len);
 
-/* Adds slots [0, n) pairwise until at most `most` remain at the front; n a power of two. */
+/* Adds slots [0, n) pairwise until at most `most` remain at the front; n a power of two. Returns
+ * how many remain. After finish. */
 uint32_t cuzk__sched_halve(cuzk__sched *s, uint32_t n, uint32_t most);
 
 #endif

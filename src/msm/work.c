@@ -3,7 +3,10 @@
 #include "base/mem.h"
 
 enum {
-    CHUNK = 256, /* points whose recoded scalars stay in the first cache */
+    BATCH_BYTES = 96 << 10,
+    BATCH_MIN = 64,
+    CHUNK_MIN = 32,
+    CHUNK_MAX = 256, /* points whose recoded scalars stay in the first cache */
     ROWS_MAX = CUZK__BATCH_MAX / 2,
     LANES_LEFT = 32, /* sums of weight 1 that are added one by one */
 };
@@ -12,13 +15,12 @@ typedef struct {
     const cuzk__work *w;
     cuzk__msm_acc *sums;
     cuzk__sched s;
-    cuzk__recoded *recoded; /* CHUNK */
-    uint32_t *index;        /* CHUNK sources */
+    cuzk__recoded *recoded; /* CHUNK_MAX */
+    uint32_t *index;        /* CHUNK_MAX sources */
 } thread;
 
 static uint32_t most_buckets(const cuzk__plan *p) {
-    uint32_t b = p->group * p->window_buckets;
-    return b > p->lane_buckets ? b : p->lane_buckets;
+    return p->group_buckets > p->lane_buckets ? p->group_buckets : p->lane_buckets;
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -41,14 +43,13 @@ static void lay_out(thread *t, carver *c, const cuzk__msm_kernel *k, uint32_t bu
     t->s.pts.slots = carve(c, slots, k->slot_size);
     t->s.pts.stamp = carve(c, slots, sizeof(uint32_t));
     t->s.pts.scratch = carve(c, 1, k->scratch_size);
-    t->s.fill = carve(c, 1, sizeof(cuzk__batch));
-    t->s.ready = carve(c, 1, sizeof(cuzk__batch));
+    t->s.batch = carve(c, 1, sizeof(cuzk__batch));
     t->s.queue_dst = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
     t->s.queue_src = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
     t->s.sort_dst = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
     t->s.sort_src = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
-    t->recoded = carve(c, CHUNK, sizeof *t->recoded);
-    t->index = carve(c, CHUNK, sizeof *t->index);
+    t->recoded = carve(c, CHUNK_MAX, sizeof *t->recoded);
+    t->index = carve(c, CHUNK_MAX, sizeof *t->index);
 }
 
 size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p) {
@@ -110,27 +111,27 @@ static void run_bits(thread *t, size_t begin, size_t end) {
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
-/* The last window has few digits when the bits end inside it: then its buckets are copies of a
- * smaller set, used in turn, so that a batch does not meet the same one all the time. */
+/* The buckets of a group of windows, one after the other. */
 typedef struct {
     unsigned first, last;
-    uint32_t set;     /* buckets of a window: first bucket of window x is (x - first) * set */
-    uint32_t top_set; /* buckets of a copy in the plan's last window */
+    uint32_t buckets;
     unsigned log_len; /* of rows */
+    uint32_t chunk;   /* points taken together: few enough that a batch meets many windows */
 } layout;
 
 static layout lay_out_windows(const cuzk__work *w, unsigned first, unsigned last) {
-    layout l = {.first = first, .last = last, .set = w->plan.window_buckets};
-    uint32_t buckets = l.set * (last - first);
-    unsigned log_buckets = 31 - (unsigned)__builtin_clz(buckets);
-    /* Longer rows leave fewer sums to add one by one, shorter ones fill batches better; about the
-     * square root of buckets / 16 is best. */
-    while (l.log_len + 1 < w->plan.c &&
-           (buckets >> l.log_len > ROWS_MAX || 2 * l.log_len + 4 < log_buckets))
+    const cuzk__digits *d = &w->digits;
+    layout l = {.first = first, .last = last};
+    l.buckets = (uint32_t)cuzk__digits_buckets(d, first, last);
+    unsigned log_buckets = 31 - (unsigned)__builtin_clz(l.buckets);
+    unsigned log_set = cuzk__digits_width(d, last - 1) - 1; /* of the smallest window */
+    /* Longer rows leave fewer sums to add one by one, shorter ones fill batches better. */
+    while (l.log_len < log_set &&
+           (l.buckets >> l.log_len > ROWS_MAX || 2 * l.log_len + 4 < log_buckets))
         l.log_len++;
-    l.top_set = (uint32_t)1 << l.log_len;
-    while (l.top_set < w->digits.top)
-        l.top_set *= 2;
+    l.chunk = (uint32_t)1 << (log_set > 2 ? log_set - 2 : 0);
+    if (l.chunk < CHUNK_MIN) l.chunk = CHUNK_MIN;
+    if (l.chunk > CHUNK_MAX) l.chunk = CHUNK_MAX;
     return l;
 }
 
@@ -140,7 +141,7 @@ static uint32_t recode_chunk(thread *t, const layout *l, size_t origin, size_t b
     uint32_t n = 0;
     for (size_t i = begin; i < end; i++) {
         t->index[n] = (uint32_t)(i - origin) << 1;
-        n += cuzk__plan_visits(w->scan->bits[i], w->plan.c, l->first);
+        n += w->scan->bits[i] > 1 && cuzk__digits_touches(&w->digits, w->scan->bits[i], l->first);
     }
     for (uint32_t j = 0; j < n; j++) {
         size_t i = origin + (t->index[j] >> 1);
@@ -149,48 +150,57 @@ static uint32_t recode_chunk(thread *t, const layout *l, size_t origin, size_t b
     return n;
 }
 
-static void put_window(thread *t, const layout *l, unsigned x, uint32_t n) {
+static void put_window(thread *t, unsigned x, uint32_t first, uint32_t n) {
     const cuzk__digits *d = &t->w->digits;
-    uint32_t first = (x - l->first) * l->set, spread = 0;
-    if (x + 1 == d->windows) spread = l->set / l->top_set - 1;
     for (uint32_t j = 0; j < n; j++) {
         int32_t digit = cuzk__digit(d, &t->recoded[j], x);
         if (digit == 0) continue;
-        uint32_t neg = digit < 0, src = t->index[j];
+        uint32_t neg = digit < 0;
         uint32_t bucket = first + (uint32_t)(neg ? -digit : digit) - 1;
-        if (spread) bucket += (src >> 1 & spread) * l->top_set;
-        cuzk__sched_put(&t->s, bucket, src ^ neg);
+        cuzk__sched_put(&t->s, bucket, t->index[j] ^ neg);
     }
 }
 
-static void sum_window(thread *t, const layout *l, unsigned x, uint32_t rows) {
+/* The window's rows, `rows` of them from number `first` on, to its sum. */
+static void sum_window(thread *t, const layout *l, unsigned x, uint32_t first, uint32_t rows) {
     const cuzk__msm_kernel *k = t->w->kernel;
-    uint32_t mine = l->set >> l->log_len, first = t->s.buckets + (x - l->first) * mine;
-    uint32_t set = x + 1 == t->w->plan.windows ? l->top_set : l->set;
+    const uint32_t run = t->s.buckets + first, sum = run + (l->buckets >> l->log_len);
     cuzk__msm_acc acc;
     k->acc_zero(&acc);
-    k->slots_weighted(&acc, &t->s.pts, first, set >> l->log_len, l->set / set);
+    k->slots_weighted(&acc, &t->s.pts, run, rows);
     k->acc_dbl(&acc, l->log_len);
-    k->slots_sum(&acc, &t->s.pts, first + rows, mine);
+    k->slots_sum(&acc, &t->s.pts, sum, rows);
     k->acc_add(&t->sums[x], &acc);
 }
 
-static void run_windows(thread *t, unsigned first, unsigned last, size_t begin, size_t end) {
-    const layout l = lay_out_windows(t->w, first, last);
-    uint32_t buckets = l.set * (last - first), limit = buckets / 4 / 64 * 64;
+/* Full batches share an inversion between more additions; past a point their slots no longer
+ * stay in a core's cache between the two passes, and a batch too large for the buckets meets the
+ * same one too often. */
+static uint32_t batch_limit(const cuzk__msm_kernel *k, uint32_t buckets) {
+    uint32_t limit = (uint32_t)(BATCH_BYTES / k->slot_size);
+    if (limit > buckets / 4) limit = buckets / 4;
     if (limit > CUZK__BATCH_MAX) limit = CUZK__BATCH_MAX;
-    if (limit < 64) limit = 64;
-    start(t, buckets, limit, t->w->bases + begin * t->w->kernel->slot_size);
-    for (size_t i = begin; i < end; i += CHUNK) {
-        uint32_t n = recode_chunk(t, &l, begin, i, end - i < CHUNK ? end : i + CHUNK);
-        for (unsigned x = first; n && x < last; x++)
-            put_window(t, &l, x, n);
+    return limit < BATCH_MIN ? BATCH_MIN : limit / BATCH_MIN * BATCH_MIN;
+}
+
+static void run_windows(thread *t, unsigned first, unsigned last, size_t begin, size_t end) {
+    const cuzk__digits *d = &t->w->digits;
+    const layout l = lay_out_windows(t->w, first, last);
+    start(t, l.buckets, batch_limit(t->w->kernel, l.buckets),
+          t->w->bases + begin * t->w->kernel->slot_size);
+    for (size_t i = begin; i < end; i += l.chunk) {
+        uint32_t n = recode_chunk(t, &l, begin, i, end - i < l.chunk ? end : i + l.chunk);
+        uint32_t bucket = 0;
+        for (unsigned x = first; n && x < last; x++) {
+            put_window(t, x, bucket, n);
+            bucket += (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
+        }
     }
     cuzk__sched_finish(&t->s);
-    uint32_t rows = buckets >> l.log_len;
-    cuzk__sched_reduce_rows(&t->s, rows, l.log_len);
+    cuzk__sched_reduce_rows(&t->s, l.buckets >> l.log_len, l.log_len);
     for (unsigned x = first; x < last; x++)
-        sum_window(t, &l, x, rows);
+        sum_window(t, &l, x, (uint32_t)cuzk__digits_buckets(d, first, x) >> l.log_len,
+                   (uint32_t)cuzk__digits_buckets(d, x, x + 1) >> l.log_len);
 }
 
 /* ---- a stretch --------------------------------------------------------------------------- */
