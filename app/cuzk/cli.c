@@ -64,7 +64,7 @@ bool cuzk_cli_threads(const char *text, unsigned *out) {
 bool cuzk_cli_impl(const char *text, cuzk_cpu_impl *out) {
     static const char *const names[] = {"auto", "portable", "asm", "ifma"};
     static const cuzk_cpu_impl values[] = {CUZK_CPU_AUTO, CUZK_CPU_PORTABLE, CUZK_CPU_ASM,
-                                            CUZK_CPU_IFMA};
+                                           CUZK_CPU_IFMA};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(text, names[i]) != 0) continue;
         *out = values[i];

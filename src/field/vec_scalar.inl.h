@@ -73,8 +73,10 @@ static inline void FV_(neg)(FV_(t) * r, const FV_(t) * a) {
     FE_(neg)(r, a);
 }
 static inline void FV_(cneg)(FV_(t) * r, const FV_(t) * a, unsigned mask) {
-    if (mask & 1) FE_(neg)(r, a);
-    else *r = *a;
+    if (mask & 1)
+        FE_(neg)(r, a);
+    else
+        *r = *a;
 }
 static inline void FV_(dbl)(FV_(t) * r, const FV_(t) * a) {
     FE_(dbl)(r, a);

@@ -153,8 +153,8 @@ static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, 
         NT_(down_block)(&job->inv, x, step, part, i, NULL);
         for (size_t k = 0; k < (size_t)1 << step; k++)
             NT_(coset_block)
-            (job, x + k * part, levels - step, (i << step) + k,
-             ahead ? ahead + k * part * FV_(LANES) * sizeof(cuzk_u256) : NULL);
+        (job, x + k * part, levels - step, (i << step) + k,
+         ahead ? ahead + k * part * FV_(LANES) * sizeof(cuzk_u256) : NULL);
         if (back) NT_(up_block)(&job->fwd, x, step, part, i, NULL);
         return;
     }
