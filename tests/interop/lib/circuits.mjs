@@ -93,6 +93,24 @@ const compilerScript = `
 const fs = require('fs');
 const { CircomRunner, bindings } = require('circom2');
 const [modules, out, ...args] = process.argv.slice(1);
+// Pointers beyond 2 GiB, which large circuits need, reach the host as negative numbers.
+const unsigned = (f) => (...a) => f(...a.map((x) => (typeof x === 'number' ? x >>> 0 : x)));
+const { instantiate } = WebAssembly;
+WebAssembly.instantiate = (module, imports) =>
+  instantiate(
+    module,
+    Object.fromEntries(
+      Object.entries(imports).map(([space, functions]) => [
+        space,
+        Object.fromEntries(
+          Object.entries(functions).map(([name, f]) => [
+            name,
+            typeof f === 'function' ? unsigned(f) : f,
+          ]),
+        ),
+      ]),
+    ),
+  );
 const runner = new CircomRunner({
   args,
   env: {},
