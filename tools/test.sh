@@ -46,7 +46,7 @@ while [ $# -gt 0 ]; do
 done
 
 [ $install = no ] || "$root_dir/tools/install_deps.sh" build test
-build_preset "$preset"
+build_preset "$preset" -DCUZK_TESTS=ON
 say "testing build/$preset"
 cd "$root_dir"
 exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@"
