@@ -34,10 +34,6 @@ static inline void FV2_(scatter)(FV2_(st_t) *const p[FV2_(LANES)], const FV2_(t)
     B_(scatter)(q0, &a->c0);
     B_(scatter)(q1, &a->c1);
 }
-static inline void FV2_(bcast)(FV2_(t) * r, const FV2_(st_t) * a) {
-    B_(bcast)(&r->c0, &a->c0);
-    B_(bcast)(&r->c1, &a->c1);
-}
 static inline void FV2_(add)(FV2_(t) * r, const FV2_(t) * a, const FV2_(t) * b) {
     B_(add)(&r->c0, &a->c0, &b->c0);
     B_(add)(&r->c1, &a->c1, &b->c1);

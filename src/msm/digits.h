@@ -65,6 +65,16 @@ static inline bool cuzk__digits_touches(const cuzk__digits *d, unsigned bits, un
     return bits + 2 > cuzk__digits_at(d, x);
 }
 
+/* True when the 32 bytes at `scalar` are below r, as all other functions here require. */
+static inline bool cuzk__scalar_is_canonical(const cuzk__digits *d, const void *scalar) {
+    uint64_t k[4], t, borrow = 0;
+    memcpy(k, scalar, sizeof k);
+    if (__builtin_expect(k[3] != d->order[3], 1)) return k[3] < d->order[3];
+    for (int i = 0; i < 4; i++)
+        borrow = cuzk_subb(&t, k[i], d->order[i], borrow);
+    return borrow != 0;
+}
+
 /* True when k is (r + 1) / 2 or more. */
 static inline bool cuzk__scalar_is_negative(const cuzk__digits *d, const uint64_t k[4]) {
     if (__builtin_expect(k[3] != d->half[3], 1)) return k[3] > d->half[3];

@@ -8,6 +8,7 @@
 
 #include "curve/curve.h"
 #include "msm/digits.h"
+#include "msm/msm.h"
 #include "msm/schedule.h"
 
 #include <stddef.h>
@@ -44,6 +45,10 @@ typedef struct cuzk__msm_kernel {
     void (*few)(cuzk__msm_acc *acc, const cuzk__digits *d, const uint8_t *bases,
                 const uint8_t *scalars, size_t n, cuzk__msm_acc *buckets);
 } cuzk__msm_kernel;
+
+/* cuzk_msm with a kernel of the caller's choice; it must be one of args->curve and args->group. */
+cuzk_status cuzk__msm_run(const cuzk__msm_kernel *k, const cuzk_msm_args *args,
+                          cuzk_point *out) CUZK_MUST_CHECK;
 
 /* Which implementations this build has; the portable one always. */
 #if defined(CUZK_FIELD_ASM)

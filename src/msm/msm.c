@@ -9,7 +9,6 @@ enum {
     FEW = 160,          /* below, one window after the other with XYZZ buckets */
     FEW_WINDOW_MAX = 8, /* bits */
     PART_MAX = 1 << 26, /* points of one plan: bounds the byte kept for each */
-    STACK_BURN = 16384,
 };
 
 #define KERNEL(a, impl)                                                                            \
@@ -28,12 +27,6 @@ static const cuzk__msm_kernel *find_kernel(const cuzk_msm_args *a) {
     return KERNEL(a, portable);
 }
 
-/* Scalars pass through the stack of whoever recodes them. */
-static __attribute__((noinline)) void burn_stack(void) {
-    uint8_t dead[STACK_BURN];
-    cuzk_wipe(dead, sizeof dead);
-}
-
 /* ---- few points -------------------------------------------------------------------------- */
 
 static unsigned few_window(size_t n) {
@@ -49,11 +42,14 @@ static cuzk_status few(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__
     cuzk__digits d;
     void *buckets;
     cuzk__digits_init(&d, &fr->modulus, cuzk__digits_bits(&fr->modulus), few_window(a->n));
+    for (size_t i = 0; i < a->n; i++)
+        if (!cuzk__scalar_is_canonical(&d, (const uint8_t *)a->scalars + 32 * i))
+            return CUZK_STATUS_BAD_INPUT;
     CUZK_TRY(cuzk_alloc(&buckets, (size_t)1 << (d.c - 1), sizeof(cuzk__msm_acc)));
     k->few(acc, &d, a->bases, a->scalars, a->n, buckets);
     cuzk_wipe(buckets, sizeof(cuzk__msm_acc) << (d.c - 1));
     cuzk_free(buckets);
-    burn_stack();
+    cuzk_wipe_stack(); /* scalars pass through it when they are recoded */
     return CUZK_OK;
 }
 
@@ -77,7 +73,7 @@ static void run_thread(void *ctx, size_t t) {
     for (unsigned x = 0; x < j->w.digits.windows; x++)
         j->w.kernel->acc_zero(&sums[x]);
     j->status[t] = cuzk__work_run(&j->w, (unsigned)t, sums);
-    burn_stack();
+    cuzk_wipe_stack();
 }
 
 static cuzk_status run_plan(job *j, cuzk_pool *pool, cuzk__msm_acc *acc) {
@@ -148,8 +144,7 @@ static cuzk_status many(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk_
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-cuzk_status cuzk_msm(const cuzk_msm_args *args, cuzk_point *out) {
-    const cuzk__msm_kernel *k = find_kernel(args);
+cuzk_status cuzk__msm_run(const cuzk__msm_kernel *k, const cuzk_msm_args *args, cuzk_point *out) {
     cuzk_msm_args part = *args;
     cuzk__msm_acc sum, acc;
     memset(out, 0, sizeof *out);
@@ -169,6 +164,10 @@ cuzk_status cuzk_msm(const cuzk_msm_args *args, cuzk_point *out) {
     }
     k->acc_to_affine(out, &sum);
     return CUZK_OK;
+}
+
+cuzk_status cuzk_msm(const cuzk_msm_args *args, cuzk_point *out) {
+    return cuzk__msm_run(find_kernel(args), args, out);
 }
 
 size_t cuzk_msm_scratch(const cuzk_msm_args *args) {

@@ -24,12 +24,9 @@ static void scan_block(void *ctx, size_t j) {
     memset(b, 0, sizeof *b);
     bool bad = false;
     for (size_t i = begin; i < end; i++) {
-        uint64_t k[4], t, borrow = 0;
-        memcpy(k, a->scalars + 32 * i, sizeof k);
-        for (int l = 0; l < 4; l++)
-            borrow = cuzk_subb(&t, k[l], a->d->order[l], borrow);
-        bad |= borrow == 0;
-        unsigned bits = cuzk__scalar_bits(a->d, k);
+        const uint8_t *scalar = a->scalars + 32 * i;
+        bad |= !cuzk__scalar_is_canonical(a->d, scalar);
+        unsigned bits = cuzk__scalar_bits(a->d, scalar);
         if (bits && cuzk__all_zero(a->bases + i * a->point_size, a->point_size)) bits = 0;
         s->bits[i] = (uint8_t)bits;
         b->count[bits]++;

@@ -1,12 +1,15 @@
 /* cuzk_msm on bases with known logarithms: the sum is then one multiplication of the generator
- * by an inner product in the scalar field. Every pattern runs on both implementations and on 1, 2
- * and 7 threads. */
+ * by an inner product in the scalar field. Every pattern runs on all implementations and on 1, 2
+ * and 7 threads; blst's own sums are a second oracle. */
 #include "support.h"
 
 #include "base/thread.h"
+#include "msm/kernel.h"
 #include "msm/msm.h"
 
-#include <cmocka.h>
+#include <blst.h>
+
+CUZK__MSM_KERNELS(four);
 
 enum { MOST = 3000, POOLS = 3 };
 
@@ -144,33 +147,66 @@ static void expect(const input *in, cuzk_point *out) {
     in->f->ops->mul(out, in->f->ops->generator, &sum);
 }
 
-static void check_with(const input *in, const cuzk_point *want, cuzk_pool *pool, cuzk_cpu_impl impl,
-                       unsigned window) {
-    cuzk_msm_args args = {
+static cuzk_msm_args args_of(const input *in) {
+    return (cuzk_msm_args){
         .curve = in->f->curve->id,
         .group = in->f->group,
         .n = in->n,
         .bases = in->bases,
         .scalars = in->scalars,
-        .impl = impl,
-        .window = window,
-        .pool = pool,
     };
+}
+
+static void compare(const input *in, const cuzk_point *got, const cuzk_point *want,
+                    const char *what, unsigned detail) {
+    if (memcmp(got, want, sizeof *got) != 0)
+        fail_msg("%s g%d n=%zu %s %u: wrong sum", in->f->curve->name, in->f->group, in->n, what,
+                 detail);
+}
+
+static void check_with(const input *in, const cuzk_point *want, cuzk_pool *pool, cuzk_cpu_impl impl,
+                       unsigned window) {
+    cuzk_msm_args args = args_of(in);
+    args.impl = impl;
+    args.window = window;
+    args.pool = pool;
     cuzk_point got;
     assert_int_equal(cuzk_msm(&args, &got), CUZK_OK);
-    if (memcmp(&got, want, sizeof got) != 0)
-        fail_msg("%s g%d n=%zu threads=%u impl=%d window=%u: wrong sum", in->f->curve->name,
-                 in->f->group, in->n, cuzk_pool_threads(pool), impl, window);
+    compare(in, &got, want, impl == CUZK_CPU_PORTABLE ? "portable" : "auto",
+            cuzk_pool_threads(pool));
+}
+
+#define KERNELS(impl)                                                                              \
+    {                                                                                              \
+        &cuzk__msm_bn254_g1_##impl, &cuzk__msm_bn254_g2_##impl, &cuzk__msm_bls12_381_g1_##impl,    \
+            &cuzk__msm_bls12_381_g2_##impl                                                         \
+    }
+
+/* The implementations that cuzk_msm does not choose here. */
+static void check_kernels(const input *in, const cuzk_point *want) {
+    static const cuzk__msm_kernel *const kernels[][4] = {
+        KERNELS(four),
+#if CUZK__MSM_HAVE_ASM
+        KERNELS(asm),
+#endif
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        cuzk_msm_args args = args_of(in);
+        cuzk_point got;
+        args.pool = pools[1];
+        assert_int_equal(cuzk__msm_run(kernels[i][in->f - fixtures], &args, &got), CUZK_OK);
+        compare(in, &got, want, i ? "asm" : "four lanes", 2);
+    }
 }
 
 static void check(const input *in) {
     cuzk_point want;
     expect(in, &want);
-    for (int i = 0; i < POOLS; i++) {
-        check_with(in, &want, pools[i], CUZK_CPU_ASM, 0);
-        if (in->n <= 600) check_with(in, &want, pools[i], CUZK_CPU_PORTABLE, 0);
-    }
-    check_with(in, &want, NULL, CUZK_CPU_PORTABLE, 0);
+    for (int i = 0; i < POOLS; i++)
+        check_with(in, &want, pools[i], CUZK_CPU_AUTO, 0);
+    if (in->n > 600) return;
+    check_with(in, &want, pools[2], CUZK_CPU_PORTABLE, 0);
+    check_kernels(in, &want);
 }
 
 static void for_each_group(size_t n, void (*change)(input *)) {
@@ -283,7 +319,7 @@ static void test_patterns(void **state) {
         all_zero,       all_one,   all_minus_one, all_equal,       bits,     half_bits,
         small,          borders,   infinities,    only_infinities, one_base, one_base_all_equal,
         opposite_pairs, collisions};
-    static const size_t sizes[] = {3, 65, 600, 2500};
+    static const size_t sizes[] = {3, 65, 500, 2500};
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
         for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++)
             for_each_group(sizes[j], patterns[i]);
@@ -297,7 +333,7 @@ static void test_windows(void **state) {
         input_new(&in, &fixtures[g], 700);
         expect(&in, &want);
         for (unsigned c = 3; c <= 16; c++)
-            check_with(&in, &want, pools[c % POOLS], CUZK_CPU_ASM, c);
+            check_with(&in, &want, pools[c % POOLS], CUZK_CPU_AUTO, c);
         input_free(&in);
     }
 }
@@ -324,12 +360,110 @@ static void test_unaligned(void **state) {
     }
 }
 
+/* The points chosen by bits, alone and beside scalars, from any position in the words. */
+static void test_bits(void **state) {
+    (void)state;
+    static const size_t counts[] = {1, 63, 64, 65, 700, MOST};
+    for (int g = 0; g < 4; g++)
+        for (size_t c = 0; c < 6; c++)
+            for (int beside = 0; beside < 2; beside++) {
+                input chosen, in;
+                cuzk_point want, more, got;
+                uint64_t mask[MOST / 64 + 1];
+                input_new(&chosen, &fixtures[g], counts[c]);
+                input_new(&in, &fixtures[g], beside ? 300 : 0);
+                test_rng_bytes(mask, sizeof mask); /* bits behind the end are set too */
+                for (size_t i = 0; i < chosen.n; i++) {
+                    set_small(&chosen.scalars[i], mask[i / 64] >> (i % 64) & 1);
+                    if (test_rng() % 4 == 0)
+                        set_infinity(&chosen, i);
+                    else if (i && test_rng() % 4 == 0)
+                        set_copy(&chosen, i, i - 1, test_rng() & 1);
+                }
+                expect(&chosen, &want);
+                expect(&in, &more);
+                in.f->ops->add(&want, &want, &more);
+                for (int t = 0; t < POOLS; t++) {
+                    cuzk_msm_args args = args_of(&in);
+                    args.n_bits = chosen.n;
+                    args.bit_bases = chosen.bases;
+                    args.bits = mask;
+                    args.pool = pools[t];
+                    assert_int_equal(cuzk_msm(&args, &got), CUZK_OK);
+                    compare(&chosen, &got, &want, "bits, threads", cuzk_pool_threads(pools[t]));
+                }
+                input_free(&chosen);
+                input_free(&in);
+            }
+}
+
+/* Scalars of r and above are refused wherever they stand. */
+static void test_bad_scalar(void **state) {
+    (void)state;
+    for (int g = 0; g < 4; g++)
+        for (size_t n = 10; n <= 1000; n *= 10) {
+            input in;
+            cuzk_point got;
+            input_new(&in, &fixtures[g], n);
+            cuzk_msm_args args = args_of(&in);
+            size_t at = test_rng() % n;
+            cuzk_u256 good = in.scalars[at];
+            in.scalars[at] = in.f->curve->fr->modulus;
+            assert_int_equal(cuzk_msm(&args, &got), CUZK_STATUS_BAD_INPUT);
+            memset(&in.scalars[at], 0xff, sizeof good);
+            assert_int_equal(cuzk_msm(&args, &got), CUZK_STATUS_BAD_INPUT);
+            in.scalars[at] = good;
+            assert_int_equal(cuzk_msm(&args, &got), CUZK_OK);
+            input_free(&in);
+        }
+}
+
+static void test_blst(void **state) {
+    (void)state;
+    for (size_t n = 1; n <= MOST; n = n * 5 + 1) {
+        input in;
+        const byte *scalars[2] = {NULL, NULL};
+        limb_t *scratch = malloc(blst_p2s_mult_pippenger_scratch_sizeof(n));
+        cuzk_point want;
+        blst_p1 s1;
+        blst_p2 s2;
+        memset(&want, 0, sizeof want);
+        input_new(&in, &fixtures[2], n);
+        const blst_p1_affine *p1[2] = {(const blst_p1_affine *)(const void *)in.bases, NULL};
+        scalars[0] = (const byte *)in.scalars;
+        blst_p1s_mult_pippenger(&s1, p1, n, scalars, 255, scratch);
+        blst_p1_to_affine((blst_p1_affine *)(void *)&want, &s1);
+        check_with(&in, &want, pools[1], CUZK_CPU_AUTO, 0);
+        input_free(&in);
+        input_new(&in, &fixtures[3], n);
+        const blst_p2_affine *p2[2] = {(const blst_p2_affine *)(const void *)in.bases, NULL};
+        scalars[0] = (const byte *)in.scalars;
+        blst_p2s_mult_pippenger(&s2, p2, n, scalars, 255, scratch);
+        blst_p2_to_affine((blst_p2_affine *)(void *)&want, &s2);
+        check_with(&in, &want, pools[1], CUZK_CPU_AUTO, 0);
+        input_free(&in);
+        free(scratch);
+    }
+}
+
+/* The bound grows with what it depends on and is not absurd: the bases are used in place. */
+static void test_scratch(void **state) {
+    (void)state;
+    cuzk_msm_args args = {.curve = CUZK_BN254, .group = CUZK_G1, .n = 1 << 20, .pool = pools[1]};
+    size_t two = cuzk_msm_scratch(&args);
+    assert_true(two < (size_t)64 << 20);
+    args.pool = pools[2];
+    assert_true(cuzk_msm_scratch(&args) > two);
+    args.n = 1000;
+    assert_true(cuzk_msm_scratch(&args) < two);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_bits),    cmocka_unit_test(test_bad_scalar),
+        cmocka_unit_test(test_blst),    cmocka_unit_test(test_scratch),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

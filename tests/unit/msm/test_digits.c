@@ -1,0 +1,159 @@
+/* Digits add up to the scalar for every width, and the plan hands out every point exactly once. */
+#include "support.h"
+
+#include "curve/curve.h"
+#include "msm/plan.h"
+
+static const cuzk_curve_id ids[] = {CUZK_BN254, CUZK_BLS12_381};
+
+/* sum of digit x * 2^(at x), as 320 bits two's complement */
+static void recompose(const cuzk__digits *d, const cuzk__recoded *k, uint64_t out[5]) {
+    memset(out, 0, 5 * sizeof *out);
+    for (unsigned x = 0; x < d->windows; x++) {
+        int32_t digit = cuzk__digit(d, k, x);
+        int32_t most = (int32_t)1 << (cuzk__digits_width(d, x) - 1);
+        assert_true(digit >= -most && digit <= most);
+        unsigned at = cuzk__digits_at(d, x);
+        uint64_t part[6] = {0};
+        __int128 shifted = (__int128)digit << (at % 64);
+        for (unsigned i = at / 64; i < 5; i++) {
+            unsigned j = i - at / 64;
+            part[i] = j == 0 ? (uint64_t)shifted : (uint64_t)(shifted >> (j == 1 ? 64 : 127));
+        }
+        uint64_t carry = 0;
+        for (int i = 0; i < 5; i++)
+            carry = cuzk_addc(&out[i], out[i], part[i], carry);
+    }
+}
+
+static void check_scalar(const cuzk_fr_ops *fr, const cuzk_u256 *k, unsigned bits, unsigned c) {
+    cuzk__digits d;
+    cuzk__recoded rec;
+    uint64_t sum[5], want[5] = {k->l[0], k->l[1], k->l[2], k->l[3], 0};
+    cuzk__digits_init(&d, &fr->modulus, bits, c);
+    assert_true(d.c <= c || d.c == CUZK__WIDTH_MIN);
+    if (cuzk__recode(&rec, &d, k)) { /* the sum is r - k */
+        uint64_t borrow = 0;
+        for (int i = 0; i < 4; i++)
+            borrow = cuzk_subb(&want[i], fr->modulus.l[i], k->l[i], borrow);
+    }
+    recompose(&d, &rec, sum);
+    assert_memory_equal(sum, want, sizeof want);
+    unsigned length = cuzk__scalar_bits(&d, k);
+    assert_true(length <= bits);
+    for (unsigned x = 0; x < d.windows; x++)
+        if (!cuzk__digits_touches(&d, length, x)) assert_int_equal(cuzk__digit(&d, &rec, x), 0);
+}
+
+static void test_recompose(void **state) {
+    (void)state;
+    for (int id = 0; id < 2; id++) {
+        const cuzk_fr_ops *fr = cuzk_curve_get(ids[id])->fr;
+        const unsigned all = cuzk__digits_bits(&fr->modulus);
+        for (unsigned c = CUZK__WIDTH_MIN; c <= CUZK__WIDTH_MAX; c++)
+            for (unsigned bits = 1; bits <= all; bits++)
+                for (int edge = 0; edge < 4; edge++) {
+                    /* 2^bits - 1, 2^(bits-1), a random one, and the first with its sign turned */
+                    cuzk_u256 k = {{0}};
+                    for (unsigned i = 0; i < bits; i++) {
+                        bool set = edge == 1 ? i + 1 == bits : edge == 2 ? test_rng() & 1 : true;
+                        if (set) k.l[i / 64] |= (uint64_t)1 << (i % 64);
+                    }
+                    if (bits == all) { /* r / 2 is the largest */
+                        for (int i = 0; i < 4; i++)
+                            k.l[i] =
+                                fr->modulus.l[i] >> 1 | (i < 3 ? fr->modulus.l[i + 1] << 63 : 0);
+                        k.l[0] -= (uint64_t)edge / 2;
+                    }
+                    if (edge == 3) {
+                        uint64_t borrow = 0;
+                        for (int i = 0; i < 4; i++)
+                            borrow = cuzk_subb(&k.l[i], fr->modulus.l[i], k.l[i], borrow);
+                    }
+                    check_scalar(fr, &k, bits, c);
+                }
+    }
+}
+
+/* Points of random bit lengths, drawn so that windows and blocks differ. */
+static void make_scan(cuzk__scan *s, size_t n, int kind) {
+    cuzk__scan_shape(s, n);
+    memset(s->block, 0, sizeof s->block);
+    memset(&s->all, 0, sizeof s->all);
+    s->bits = malloc(n + 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned bits = kind == 0   ? 253
+                        : kind == 1 ? (unsigned)(test_rng() & 1)
+                        : kind == 2 ? (i < n / 3 ? 250 : (unsigned)(test_rng() % 2))
+                        : kind == 3 ? (unsigned)(test_rng() % 254)
+                                    : 0;
+        s->bits[i] = (uint8_t)bits;
+        s->block[i / s->step].count[bits]++;
+        s->all.count[bits]++;
+    }
+}
+
+static void check_plan(const cuzk__scan *s, const cuzk__bit_scan *b, unsigned threads) {
+    const cuzk__costs costs = {.slot_size = 64};
+    cuzk__plan p;
+    cuzk__digits d;
+    cuzk__plan_make(&p, &d, s, b, &cuzk_bn254_fr_ops.modulus, &costs, 0, threads);
+    cuzk__plan most = cuzk__plan_bounds(s->n, &costs, 0, threads);
+    assert_int_equal(p.threads, threads);
+    assert_true(p.group_buckets <= most.group_buckets && p.lane_buckets <= most.lane_buckets);
+    assert_true(p.cut[0].seg == 0 && p.cut[0].pos == 0);
+    assert_true(p.cut[threads].seg == p.segments && p.cut[threads].pos == 0);
+    double total = 0, slowest = 0;
+    for (unsigned t = 0; t < threads; t++) {
+        /* stretches follow one another, so nothing is left out or done twice */
+        assert_true(p.cut[t].seg < p.cut[t + 1].seg ||
+                    (p.cut[t].seg == p.cut[t + 1].seg && p.cut[t].pos <= p.cut[t + 1].pos));
+        double mine = 0;
+        for (unsigned seg = p.cut[t].seg; seg <= p.cut[t + 1].seg && seg < p.segments; seg++) {
+            size_t n = seg == CUZK__SEG_BITS ? b->n : s->n;
+            size_t begin = seg == p.cut[t].seg ? p.cut[t].pos : 0;
+            size_t end = seg == p.cut[t + 1].seg ? p.cut[t + 1].pos : n;
+            assert_true(begin <= n && end <= n);
+            for (size_t i = begin; i < end; i++) {
+                if (seg == CUZK__SEG_BITS)
+                    mine += 0.5;
+                else if (seg == CUZK__SEG_ONES)
+                    mine += s->bits[i] == 1;
+                else
+                    mine += s->bits[i] > 1 &&
+                            cuzk__digits_touches(&d, s->bits[i], seg - CUZK__SEG_WINDOWS);
+            }
+        }
+        total += mine;
+        if (mine > slowest) slowest = mine;
+    }
+    if (total > 100000) assert_true(slowest < 1.25 * total / threads);
+}
+
+static void test_plan(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 100, 5000, 60000};
+    static const unsigned threads[] = {1, 2, 3, 7, 64};
+    for (int kind = 0; kind < 5; kind++)
+        for (int n = 0; n < 5; n++)
+            for (int t = 0; t < 5; t++)
+                for (int bits = 0; bits < 2; bits++) {
+                    static uint64_t mask[1000];
+                    cuzk__scan s;
+                    cuzk__bit_scan b;
+                    test_rng_bytes(mask, sizeof mask);
+                    make_scan(&s, sizes[n], kind);
+                    cuzk__bit_scan_run(&b, mask, bits ? sizeof mask * 8 - 17 : 0);
+                    check_plan(&s, &b, threads[t]);
+                    free(s.bits);
+                }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recompose),
+        cmocka_unit_test(test_plan),
+    };
+    test_rng_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
