@@ -58,8 +58,12 @@ endfunction()
 # the callers, which are instrumented, hand them.
 function(cuzk_ifma_sources)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
-      "-O3;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx512ifma;-mbmi2;-mtune=icelake-server;$<$<BOOL:${CUZK_SANITIZE}>:-fno-sanitize=all>")
+    set(options -O3 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512ifma -mbmi2
+      -mtune=icelake-server)
+    if(CUZK_SANITIZE) # may hold a comma, so not a generator expression
+      list(APPEND options -fno-sanitize=all)
+    endif()
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
   endif()
 endfunction()
 
