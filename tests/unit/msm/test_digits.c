@@ -15,7 +15,7 @@ static void recompose(const cuzk__digits *d, const cuzk__recoded *k, uint64_t ou
         assert_true(digit >= -most && digit <= most);
         unsigned at = cuzk__digits_at(d, x);
         uint64_t part[6] = {0};
-        __int128 shifted = (__int128)digit << (at % 64);
+        __int128 shifted = (__int128)digit * ((__int128)1 << (at % 64));
         for (unsigned i = at / 64; i < 5; i++) {
             unsigned j = i - at / 64;
             part[i] = j == 0 ? (uint64_t)shifted : (uint64_t)(shifted >> (j == 1 ? 64 : 127));
