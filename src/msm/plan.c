@@ -10,6 +10,7 @@ enum {
     GROUP_BUCKETS = 1 << 14, /* fewer and a batch meets the same bucket too often */
     GROUP_BYTES = 3 << 19,   /* more and buckets come from memory instead of a cache */
     LANES_MIN = 64,
+    THREAD_ADDS = 8192, /* a thread with less to do costs more to set up */
     WIDTH_AUTO_MAX = 19,
 };
 
@@ -118,6 +119,7 @@ static void cut(cuzk__plan *p, const source *a) {
     double total = 0, share;
     for (unsigned seg = 0; seg < p->segments; seg++)
         total += (double)seg_adds(a, seg) + seg_fixed(a, seg);
+    if (total < (double)p->threads * THREAD_ADDS) p->threads = (unsigned)(total / THREAD_ADDS) + 1;
     /* each cut inside a window adds a reduction; assume that all are */
     total += (p->threads - 1) * seg_fixed(a, CUZK__SEG_WINDOWS);
     share = total / p->threads;

@@ -99,7 +99,10 @@ static void check_plan(const cuzk__scan *s, const cuzk__bit_scan *b, unsigned th
     cuzk__digits d;
     cuzk__plan_make(&p, &d, s, b, &cuzk_bn254_fr_ops.modulus, &costs, 0, threads);
     cuzk__plan most = cuzk__plan_bounds(s->n, &costs, 0, threads);
-    assert_int_equal(p.threads, threads);
+    assert_in_range(p.threads, 1, threads);
+    if (s->n > 50000 && threads < 8 && s->all.count[253] > 50000)
+        assert_int_equal(p.threads, threads);
+    threads = p.threads;
     assert_true(p.group_buckets <= most.group_buckets && p.lane_buckets <= most.lane_buckets);
     assert_true(p.cut[0].seg == 0 && p.cut[0].pos == 0);
     assert_true(p.cut[threads].seg == p.segments && p.cut[threads].pos == 0);
