@@ -8,7 +8,11 @@
 enum { HUGE_BYTES = 2 << 20 };
 
 cuzk_status cuzk_alloc(void **out, size_t n, size_t size) {
-    *out = calloc(n ? n : 1, size ? size : 1);
+    size_t bytes;
+    *out = NULL;
+    /* calloc checks too, but a sanitizer's calloc ends the process instead of failing. */
+    if (!cuzk_mul_size(n, size, &bytes)) return CUZK_STATUS_NO_MEMORY;
+    *out = calloc(bytes ? bytes : 1, 1);
     return *out ? CUZK_OK : CUZK_STATUS_NO_MEMORY;
 }
 

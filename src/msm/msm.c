@@ -151,10 +151,13 @@ cuzk_status cuzk__msm_run(const cuzk__msm_kernel *k, const cuzk_msm_args *args, 
     k->acc_zero(&sum);
     for (size_t at = 0, bit = 0; at < args->n || bit < args->n_bits;) {
         part.n = args->n - at < PART_MAX ? args->n - at : PART_MAX;
-        part.bases = (const uint8_t *)args->bases + at * k->point_size;
-        part.scalars = (const uint8_t *)args->scalars + at * 32;
+        if (part.n) {
+            part.bases = (const uint8_t *)args->bases + at * k->point_size;
+            part.scalars = (const uint8_t *)args->scalars + at * 32;
+        }
         part.n_bits = args->n_bits - bit < PART_MAX ? args->n_bits - bit : PART_MAX;
-        part.bit_bases = (const uint8_t *)args->bit_bases + bit * k->point_size;
+        if (args->bit_bases)
+            part.bit_bases = (const uint8_t *)args->bit_bases + bit * k->point_size;
         part.bits = args->bits ? args->bits + bit / 64 : NULL;
         bool small = part.n_bits == 0 && part.n * k->point_size < FEW_BYTES && !args->window;
         CUZK_TRY(small ? few(k, &part, &acc) : many(k, &part, &acc));

@@ -25,7 +25,7 @@ static inline void cuzk_vec_free(cuzk_vec *v) {
 
 /* k more elements, contents undefined; NULL when memory is exhausted (the array is unchanged). */
 static inline void *cuzk_vec_grow(cuzk_vec *v, size_t k) {
-    if (k > v->cap - v->n) {
+    if (k > v->cap - v->n || !v->data) {
         const size_t need = v->n + k;
         size_t cap = v->cap + v->cap / 2 + 16;
         if (cap < need) cap = need;
