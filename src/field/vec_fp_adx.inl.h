@@ -6,8 +6,8 @@
  * (4 or 6), FV_MODULUS, FV_MODULUS_X2 (brace lists), FV_N0. Needs 4p < 2^(64 limbs).
  *
  * Elements in working and stored form are any representative below 2p; adx_fp.h says why that is
- * closed. Limbs are stored one by one: a store of eight bytes that a load of sixteen meets too
- * early costs more than the product. */
+ * closed; those of the files are a case of it. Limbs are stored one by one: a store of eight bytes
+ * that a load of sixteen meets too early costs more than the product. */
 
 #include "field/adx_fp.h"
 
@@ -54,10 +54,11 @@ static inline void FV_(bcast)(FV_(t) * r, const FV_(st_t) * a) {
     *r = *a;
 }
 
-static inline void FV_(mul)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
+static inline __attribute__((always_inline)) void FV_(mul)(FV_(t) * r, const FV_(t) * a,
+                                                           const FV_(t) * b) {
     FV_GLUE(cuzk__adx_mul, FV_LIMBS)(r->l, a->l, b->l, FV_(p), &FV_(n0));
 }
-static inline void FV_(sqr)(FV_(t) * r, const FV_(t) * a) {
+static inline __attribute__((always_inline)) void FV_(sqr)(FV_(t) * r, const FV_(t) * a) {
     FV_(mul)(r, a, a);
 }
 static inline void FV_(sub)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {

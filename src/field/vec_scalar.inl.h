@@ -26,7 +26,8 @@
  * zero_mask         bit i is set when lane i is 0
  * inv               every lane inverted; no lane may be 0
  * from_mont/to_mont stored form from and to the Montgomery form of the files (R = 2^(64 limbs)),
- *                   any alignment; here both are the same bytes, which FV_IS_FILE says
+ *                   any alignment; FV_IS_FILE is 1 where an element of the files is a stored one as
+ *                   it stands, so that a key's points need no copy
  * load_lin/store_lin LANES consecutive elements of the files' form in memory, for linear work:
  *                   between them only butterflies, mul_tw and mul by factors that came from
  *                   elsewhere, since the implementation need not change the Montgomery radix;
