@@ -75,7 +75,8 @@ static bool solve_inst(const struct run *run, const cuzk_r1cs_inst *inst, uint32
         cuzk_r1cs_inst_port_slots(r, inst, slots);
     else
         cuzk_r1cs_inst_slots(r, inst, slots);
-    if (!run->ops->load_free(run->w, s, run->frees + inst->free0, slots, &bad)) {
+    if (!run->ops->load_free(run->w, s, run->frees ? run->frees + inst->free0 : NULL, slots,
+                             &bad)) {
         *res = (struct result){CUZK_STATUS_BAD_INPUT, CUZK_R1CS_NONE, inst->free0 + bad};
         return false;
     }

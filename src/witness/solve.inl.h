@@ -19,7 +19,7 @@ static inline void SV_(row)(cuzk_u256 v[3], const cuzk_r1cs *r, const cuzk_r1cs_
 /* The free values of an instance. *bad: the one that does not fit. */
 static bool SV_(load_free)(cuzk_witness *w, const cuzk_r1cs_shape *s, const cuzk_u256 *frees,
                            const uint32_t *slots, uint32_t *bad) {
-    const uint32_t *cols = w->r1cs->frees + s->free0;
+    const uint32_t *cols = s->n_free ? w->r1cs->frees + s->free0 : NULL;
     for (uint32_t i = 0; i < s->n_free; i++) {
         const uint32_t slot = slots[cols[i]];
         const cuzk_u256 *v = &frees[i];
@@ -75,7 +75,9 @@ static bool SV_(solve_row)(cuzk_witness *w, const cuzk_r1cs_row *row, const cuzk
 static uint32_t SV_(solve_rows)(cuzk_witness *w, const cuzk_r1cs_shape *s, const uint32_t *slots) {
     const cuzk_r1cs *r = w->r1cs;
     const cuzk_r1cs_term *terms = r->terms + s->term0;
-    const cuzk_r1cs_op *op = r->ops + s->op0, *ops_end = op + s->n_ops;
+    /* A system without operations or free values has no such arrays. */
+    const cuzk_r1cs_op *op = s->n_ops ? r->ops + s->op0 : r->ops;
+    const cuzk_r1cs_op *ops_end = s->n_ops ? op + s->n_ops : op;
     const cuzk_r1cs_row *row = r->rows + s->row0;
     for (uint32_t k = 0; k < s->n_rows; k++, row++) {
         for (; op < ops_end && op->row == k; op++)
