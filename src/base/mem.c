@@ -74,6 +74,6 @@ void cuzk_wipe(void *p, size_t n) {
 }
 
 __attribute__((noinline)) void cuzk_wipe_stack(void) {
-    char area[384 << 10]; /* a transform's leaf takes 320 KiB */
+    char area[64 << 10];
     explicit_bzero(area, sizeof area);
 }

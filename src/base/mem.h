@@ -28,7 +28,7 @@ void cuzk_big_free(void *p, size_t bytes);
 /* Overwrites memory in a way the compiler may not remove. p may be NULL when n is 0. */
 void cuzk_wipe(void *p, size_t n);
 
-/* Overwrites the part of the calling thread's stack below the caller (384 KiB), where finished
+/* Overwrites the part of the calling thread's stack below the caller (64 KiB), where finished
  * calls may have left copies of secrets. */
 void cuzk_wipe_stack(void);
 
