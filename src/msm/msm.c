@@ -6,7 +6,7 @@
 #include "msm/work.h"
 
 enum {
-    FEW_BYTES = 32768,  /* bases of fewer: one window after the other with XYZZ buckets */
+    FEW = 32,           /* below, one window after the other with XYZZ buckets */
     FEW_WINDOW_MAX = 8, /* bits */
     PART_MAX = 1 << 26, /* points of one plan: bounds the byte kept for each */
 };
@@ -159,7 +159,7 @@ cuzk_status cuzk__msm_run(const cuzk__msm_kernel *k, const cuzk_msm_args *args, 
         if (args->bit_bases)
             part.bit_bases = (const uint8_t *)args->bit_bases + bit * k->point_size;
         part.bits = args->bits ? args->bits + bit / 64 : NULL;
-        bool small = part.n_bits == 0 && part.n * k->point_size < FEW_BYTES && !args->window;
+        bool small = part.n_bits == 0 && part.n < FEW && !args->window;
         CUZK_TRY(small ? few(k, &part, &acc) : many(k, &part, &acc));
         k->acc_add(&sum, &acc);
         at += part.n;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 enum {
+    HUGE_PAGE = 2 << 20,
     BATCH_BYTES = 96 << 10,
     BATCH_MIN = 64,
     CHUNK_MIN = 32,
@@ -56,7 +57,8 @@ size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p) {
     thread t;
     carver c = {0};
     lay_out(&t, &c, k, most_buckets(p));
-    return c.used;
+    /* A smaller block would come page by page, and the faults would cost more than the sums. */
+    return c.used < HUGE_PAGE ? HUGE_PAGE : c.used;
 }
 
 /* ---- points of weight 1 ------------------------------------------------------------------ */
@@ -244,7 +246,7 @@ cuzk_status cuzk__work_run(const cuzk__work *w, unsigned number, cuzk__msm_acc *
     lay_out(&t, &c, w->kernel, most_buckets(&w->plan));
     t.s.adder = &w->kernel->adder;
     run_stretch(&t, number);
-    cuzk_wipe(t.s.pts.stamp, (size_t)((uint8_t *)block + bytes - (uint8_t *)t.s.pts.stamp));
+    cuzk_wipe(t.s.pts.stamp, (size_t)(c.base + c.used - (uint8_t *)t.s.pts.stamp));
     cuzk_big_free(block, bytes);
     return CUZK_OK;
 }
