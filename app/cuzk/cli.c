@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "format/decimal.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,19 +41,10 @@ bool cuzk_cli_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out) 
 }
 
 bool cuzk_cli_scalar(const char *text, size_t len, uint64_t out[4]) {
-    memset(out, 0, 32);
-    if (len == 0) return false;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9') return false;
-        unsigned __int128 carry = (unsigned)(text[i] - '0');
-        for (int k = 0; k < 4; k++) {
-            carry += (unsigned __int128)out[k] * 10;
-            out[k] = (uint64_t)carry;
-            carry >>= 64;
-        }
-        if (carry) return false;
-    }
-    return true;
+    /* Documents may not have leading zeros; a person may type them. */
+    for (; len > 1 && *text == '0'; len--)
+        text++;
+    return cuzk_decimal_to_limbs(out, 4, text, len) == CUZK_DECIMAL_OK;
 }
 
 bool cuzk_cli_threads(const char *text, unsigned *out) {
