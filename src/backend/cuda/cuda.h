@@ -18,6 +18,7 @@ extern "C" {
 
 #include "base/status.h"
 #include "curve/curve.h"
+#include "r1cs/r1cs.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -134,6 +135,54 @@ typedef struct cuzk_cuda_msm_times {
 } cuzk_cuda_msm_times;
 cuzk_status cuzk_cuda_msm_get_times(const cuzk_cuda_msm *msm, cuzk_cuda_msm_times *out,
                                     cuzk_err *err) CUZK_MUST_CHECK;
+
+/* ---- sums of chosen bases: those whose bit is 1 ---- */
+
+typedef struct cuzk_cuda_bits cuzk_cuda_bits;
+
+typedef struct cuzk_cuda_bits_config {
+    cuzk_curve_id curve;
+    cuzk_group group;
+    size_t n;              /* 1 <= n < 2^31 */
+    const void *bases;     /* device: n affine points as in curve/curve.h, infinities allowed */
+    const uint32_t *slots; /* device: base j is chosen by bit slots[j]; NULL: by bit j */
+    void *scratch;         /* device, 256-byte aligned, cuzk_cuda_bits_scratch bytes; plans whose
+                              sums run on one stream may share it. NULL: the plan takes its own */
+} cuzk_cuda_bits_config;
+
+/* Device bytes of scratch that such a sum works in; 0 when CUDA fails. */
+size_t cuzk_cuda_bits_scratch(const cuzk_cuda *dev, const cuzk_cuda_bits_config *config);
+
+/* Prepares sums over fixed bases. Bases, slots and scratch are borrowed. Device memory, and pinned
+ * memory for the result, are taken here only. Waits. */
+cuzk_status cuzk_cuda_bits_new(cuzk_cuda_bits **out, cuzk_cuda *dev,
+                               const cuzk_cuda_bits_config *config, cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_bits_free(cuzk_cuda_bits *plan);
+
+/* Queues the sum chosen by a bit array (device; bit i is bit i % 64 of word i / 64), down to the
+ * copy of a few bytes to the host. Does not wait. One sum of a plan at a time. */
+cuzk_status cuzk_cuda_bits_queue(cuzk_cuda_bits *plan, const uint64_t *bits,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* Waits for the queued sum alone, and gives it. */
+cuzk_status cuzk_cuda_bits_finish(cuzk_cuda_bits *plan, cuzk_point *out,
+                                  cuzk_err *err) CUZK_MUST_CHECK;
+
+/* ---- rows of a compact constraint system ---- */
+
+typedef struct cuzk_cuda_r1cs cuzk_cuda_r1cs;
+
+/* Uploads what evaluating A and B needs; r may be freed afterwards. Waits. */
+cuzk_status cuzk_cuda_r1cs_new(cuzk_cuda_r1cs **out, cuzk_cuda *dev, const cuzk_r1cs *r,
+                               cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_cuda_r1cs_free(cuzk_cuda_r1cs *r);
+/* Device bytes taken. */
+size_t cuzk_cuda_r1cs_bytes(const cuzk_cuda_r1cs *r);
+
+/* a = A w, b = B w of every row, then of the input rows that Groth16 adds (A = input i, B = 0):
+ * n_rows + n_inputs elements each (device, Montgomery form, canonical), from the bits (device, one
+ * word more than needed) and the full values (device, Montgomery form). Queued. */
+cuzk_status cuzk_cuda_r1cs_eval(const cuzk_cuda_r1cs *r, const uint64_t *bits, const void *full,
+                                void *a, void *b, cuzk_err *err) CUZK_MUST_CHECK;
 
 #ifdef __cplusplus
 }
