@@ -2,6 +2,7 @@
 #ifndef CUZK_GROTH16_GROTH16_H
 #define CUZK_GROTH16_GROTH16_H
 
+#include "backend/backend.h"
 #include "base/cpu.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -17,7 +18,7 @@ typedef enum cuzk_prove_stage {
     CUZK_STAGE_MSM_A,
     CUZK_STAGE_MSM_B1,
     CUZK_STAGE_MSM_B2,
-    CUZK_STAGE_MSM_C,
+    CUZK_STAGE_MSM_C, /* L of a key in Filecoin's form */
     CUZK_STAGE_MSM_H,
     CUZK_STAGE_VERIFY,
     CUZK_STAGE_COUNT
@@ -28,8 +29,15 @@ const char *cuzk_prove_stage_name(cuzk_prove_stage stage);
 
 typedef struct cuzk_prove_opts {
     const cuzk_u256 *r, *s; /* plain blinding; NULL: fresh from getrandom, uniform */
-    cuzk_cpu_impl impl;
+    cuzk_cpu_impl impl;     /* of a backend that cuzk_groth16_prove opens itself */
     cuzk_pool *pool;
+    cuzk_groth16_sums *sums; /* takes the sums before blinding, for tests: they tell about the
+                                witness; NULL: not wanted */
+    /* Looks for a bad point in the key when a proof does not verify: BAD_INPUT names it. NULL:
+     * the key's points are known to be good. */
+    cuzk_status (*check_key)(const void *ctx, cuzk_pool *pool, cuzk_err *err);
+    const void *check_ctx;
+    const char *hint; /* ends the message about an unsatisfied circuit; may be NULL */
 } cuzk_prove_opts;
 
 typedef struct cuzk_prove_stats {
@@ -45,10 +53,24 @@ cuzk_status cuzk_groth16_prove(const cuzk_zkey *key, const void *witness,
                                const cuzk_prove_opts *opts, cuzk_proof *out,
                                cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* The same with a slot of any backend, for a key in any form: stages, computes, finishes, and
+ * checks the proof with vk (the key's) before giving it out. */
+cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, const cuzk_vk *vk,
+                                    const cuzk_prove_opts *opts, cuzk_proof *out,
+                                    cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
+
 /* OK when the proof is valid for the public signals (plain, n of them), FALSE when it is not or
  * when n or a value does not fit the key. Points of proof and vk must be in their subgroups (the
  * readers check). */
 cuzk_status cuzk_groth16_verify(const cuzk_vk *vk, const cuzk_u256 *publics, size_t n,
                                 const cuzk_proof *proof, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* OK when all n proofs of one key are valid; publics: vk->n_public of them for each proof, one
+ * proof's after another's. One product of pairings over random multiples (128 bits) of the
+ * proofs: a batch with an invalid proof passes with a probability of 2^-127. On failure every
+ * proof is verified by itself and the message names the first bad one. */
+cuzk_status cuzk_groth16_verify_batch(const cuzk_vk *vk, const cuzk_u256 *publics,
+                                      const cuzk_proof *proofs, size_t n, cuzk_pool *pool,
+                                      cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -1,0 +1,73 @@
+/* Keys of Filecoin's circuits: the parameter directory, and proving with a key from it.
+ *
+ * How a verb proves and verifies:
+ *
+ *   const cuzk_circuit *c = cuzk_circuit_find("porep-2k");
+ *   cuzk_circuit_compact(&r1cs, c, err);                     circuit/circuits.h
+ *   cuzk_circuit_key_open(&key, c, r1cs, &opts, err);        .params, digest checked, loaded
+ *   cuzk_circuit_key_prove(key, witness, NULL, &proof[i], NULL, err);   once for each partition;
+ *                                                            the proof is verified before it is
+ *                                                            given out
+ *   cuzk_groth16_verify_batch(cuzk_circuit_key_vk(key), publics, proof, n, pool, err);
+ *   cuzk_proof_to_bytes(out + 192 * i, &proof[i]);           format/proof_bytes.h
+ *
+ * and to verify: cuzk_circuit_vk_open (the .vk alone), cuzk_proof_from_bytes,
+ * cuzk_groth16_verify or cuzk_groth16_verify_batch (groth16/groth16.h). Public inputs are plain
+ * integers without ONE, in the order of the circuit's inputs. */
+#ifndef CUZK_KEYS_KEYS_H
+#define CUZK_KEYS_KEYS_H
+
+#include "base/status.h"
+#include "base/thread.h"
+#include "circuit/circuits.h"
+#include "groth16/groth16.h"
+#include "witness/witness.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct cuzk_keys_opts {
+    const char *dir;     /* NULL: cuzk_keys_default_dir() */
+    bool allow_insecure; /* take a key that is not the official one but has a sidecar NAME.insecure:
+                            `--allow-insecure-keys` */
+    cuzk_pool *pool;     /* may be NULL; must outlive the key */
+    FILE *progress;      /* bars of long steps; NULL: silent */
+} cuzk_keys_opts;
+
+/* The directory that FIL_PROOFS_PARAMETER_CACHE names, or Filecoin's default. Not to be freed. */
+const char *cuzk_keys_default_dir(void);
+
+/* A proving key, loaded. Immutable: several threads may prove with it at a time. */
+typedef struct cuzk_circuit_key cuzk_circuit_key;
+
+/* Loads NAME.params of the circuit from the directory. r1cs: the circuit's compact form, which
+ * must outlive the key. Takes about the file's size in memory. IO; BAD_INPUT when the file is
+ * malformed, belongs to another circuit, or is not the official one and no sidecar and
+ * allow_insecure excuse it (the message names both digests). */
+cuzk_status cuzk_circuit_key_open(cuzk_circuit_key **out, const cuzk_circuit *circuit,
+                                  const cuzk_r1cs *r1cs, const cuzk_keys_opts *opts,
+                                  cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_circuit_key_free(cuzk_circuit_key *key);
+
+/* Borrowed from the key. */
+const cuzk_vk *cuzk_circuit_key_vk(const cuzk_circuit_key *key);
+const cuzk_proving_key *cuzk_circuit_key_data(const cuzk_circuit_key *key);
+/* Whether the key is a development key: programs warn. */
+bool cuzk_circuit_key_is_insecure(const cuzk_circuit_key *key);
+
+/* Proves one partition on the CPU from a witness of the key's r1cs, and verifies the proof. opts
+ * (r, s, impl, sums) and stats may be NULL; the pool is the key's. FALSE when the witness does not
+ * satisfy the circuit. */
+cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *key, const cuzk_witness *w,
+                                   const cuzk_prove_opts *opts, cuzk_proof *out,
+                                   cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Reads NAME.vk alone, under the same rules. *insecure (may be NULL): a development key. Free with
+ * cuzk_vk_free. */
+cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,
+                                 const cuzk_keys_opts *opts, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* The public inputs of a witness: n_inputs - 1 plain integers. */
+cuzk_status cuzk_witness_publics(cuzk_u256 *out, const cuzk_witness *w) CUZK_MUST_CHECK;
+
+#endif
