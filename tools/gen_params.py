@@ -152,6 +152,26 @@ def ifma_consts(out, prefix, m):
                + ", ".join(row(x) for x in zip(*(cut(k * m) for k in range(8)))) + "}}")
 
 
+def ifma_point_consts(out, prefix, m, words):
+    """cuzk__ifma_fp5 or _fp8 (field/ifma.h), radix 2^(52 n) for n = 5 or 8 limbs."""
+    n = (64 * words + 51) // 52
+    cut = lambda v: [v >> 52 * i & (1 << 52) - 1 for i in range(n - 1)] + [v >> 52 * (n - 1)]
+    row = lambda v: "{" + ", ".join(f"0x{x:x}" for x in v) + "}"
+    signed = lambda v: "{" + ", ".join(f"{'-' if x < 0 else ''}0x{abs(x):x}" for x in v) + "}"
+    unit = 1 << m.bit_length()
+    # v in [k unit, (k + 1) unit) becomes v + fix(k) in [0, unit + m); the index is k mod 8
+    fix = lambda k: -(k * unit // m)
+    fixes = [fix(k if k < 4 else k - 8) for k in range(8)]
+    cut_signed = lambda v: [x if v >= 0 else -x for x in cut(abs(v))]
+    scale = pow(2, 52 * n + (52 * n - 64 * words) // 2, m)
+    out.append(f"/* fields of cuzk__ifma_fp{n} in their order */")
+    out.append(f"#define {prefix}_IFMA {{{row(cut(m))}, {row(cut(pow(1 << 52, -1, m)))}, "
+               f"0x{-pow(m, -1, 1 << 52) % (1 << 52):x}, {{"
+               + ", ".join(row(cut(k * m)) for k in range(8)) + "}, {"
+               + ", ".join(signed(x) for x in zip(*(cut_signed(k * m) for k in fixes)))
+               + f"}}, {row([scale >> 64 * i & (1 << 64) - 1 for i in range(words)])}}}")
+
+
 def header(name, c):
     p, r, n = c["p"], c["r"], c["limbs"]
     up = f"CUZK_{name.upper()}"
@@ -164,6 +184,7 @@ def header(name, c):
            "/* clang-format off */"]
     out.append("/* base field */")
     field_consts(out, f"{up}_FP", p, n)
+    ifma_point_consts(out, f"{up}_FP", p, n)
     out.append("/* scalar field */")
     field_consts(out, f"{up}_FR", r, 4)
     ifma_consts(out, f"{up}_FR", r)
