@@ -2,6 +2,7 @@
 #ifndef CUZK_R1CS_FIGURES_H
 #define CUZK_R1CS_FIGURES_H
 
+#include "base/progress.h"
 #include "r1cs/r1cs.h"
 
 typedef struct cuzk_r1cs_figures {

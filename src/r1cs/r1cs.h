@@ -15,7 +15,6 @@
 #define CUZK_R1CS_R1CS_H
 
 #include "base/buf.h"
-#include "base/progress.h"
 #include "base/status.h"
 #include "field/field.h"
 

@@ -3,6 +3,7 @@
 #ifndef CUZK_WITNESS_WITNESS_H
 #define CUZK_WITNESS_WITNESS_H
 
+#include "base/progress.h"
 #include "base/thread.h"
 #include "r1cs/r1cs.h"
 

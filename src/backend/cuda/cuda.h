@@ -20,6 +20,7 @@ extern "C" {
 #include "curve/curve.h"
 #include "r1cs/r1cs.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -105,7 +106,9 @@ typedef struct cuzk_cuda_msm_config {
     unsigned window; /* bits of a digit, 4..24; 0: chosen by the cost model */
     unsigned factor; /* multiples of each base in the table: 1 borrows the bases as they are;
                         more trades memory and set-up time for speed; 0: as many as help and fit
-                        in half of the free memory */
+                        in table_limit */
+    size_t table_limit; /* bytes; 0: half of the free memory */
+    bool table_only;    /* no scratch: for forks only */
 } cuzk_cuda_msm_config;
 
 /* Prepares MSMs over n fixed bases (device, affine as in curve/curve.h, infinities allowed, 16-byte
@@ -114,6 +117,10 @@ typedef struct cuzk_cuda_msm_config {
 cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev,
                               const cuzk_cuda_msm_config *config, const void *bases,
                               cuzk_err *err) CUZK_MUST_CHECK;
+/* The same bases and table on another handle of the same device, with scratch of its own. `of` must
+ * outlive it. */
+cuzk_status cuzk_cuda_msm_fork(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cuda_msm *of,
+                               cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_cuda_msm_free(cuzk_cuda_msm *msm);
 
 /* What was chosen, and the device bytes taken. */
@@ -127,6 +134,11 @@ void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *msm, cuzk_cuda_msm_info *out);
  * handled, in time that depends on the scalars. Waits. */
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *msm, const void *scalars, cuzk_point *out,
                               cuzk_err *err) CUZK_MUST_CHECK;
+
+/* The sum of scalars[i] * bases[map[i]] over i < n (map: device, entries below the plan's n, or NULL
+ * for i itself), n at most the plan's. Waits. */
+cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *msm, const void *scalars, const uint32_t *map,
+                                   size_t n, cuzk_point *out, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Milliseconds of the last run by stage: digits and sorting, sums of lists, bucket
  * reduction (device time), and the rest on the host. */

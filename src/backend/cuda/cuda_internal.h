@@ -8,6 +8,14 @@
 
 enum { CUZK__CUDA_MARKS = 4, CUZK__CUDA_COUNTERS = 64 };
 
+/* Device memory that is taken once and never returned in parts. Measuring, it only counts: what it
+ * gives then must not be touched. */
+struct cuzk__arena {
+    char *base;
+    size_t used, size;
+    bool measuring;
+};
+
 struct cuzk_cuda {
     int ordinal;
     cuzk_cuda_info info;
@@ -15,7 +23,12 @@ struct cuzk_cuda {
     cudaEvent_t marks[CUZK__CUDA_MARKS];
     unsigned *counters; /* device: work counters, zeroed before each operation */
     void *pinned;       /* host, 4 KiB: small results */
+    cuzk__arena *arena; /* where cuzk_cuda_alloc takes memory; NULL: from the driver */
 };
+
+/* Another stream of the same device, as a handle; high: its kernels go first. */
+cuzk_status cuzk__cuda_open_lane(cuzk_cuda **out, const cuzk_cuda *dev, bool high,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Maps a CUDA error to a status, writes err, clears the runtime's last error. */
 cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file, int line,

@@ -46,19 +46,25 @@ static cuzk_status fill_info(cuzk_cuda *dev, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) {
+/* info: what is known of the device already, or NULL. */
+static cuzk_status open_handle(cuzk_cuda **out, int ordinal, const cuzk_cuda_info *info, bool high,
+                               cuzk_err *err) {
     *out = NULL;
-    const int n = cuzk_cuda_device_count();
-    if (ordinal < 0 || ordinal >= n)
-        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "no CUDA device %d (%d found)", ordinal, n);
     void *mem;
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda)));
     cuzk_cuda *dev = (cuzk_cuda *)mem;
     dev->ordinal = ordinal;
     cuzk_status st;
+    int least, greatest;
     CUZK_CUDA_GOTO(cudaSetDevice(ordinal), fail);
-    CUZK_TRY_GOTO(fill_info(dev, err), fail);
-    CUZK_CUDA_GOTO(cudaStreamCreateWithFlags(&dev->stream, cudaStreamNonBlocking), fail);
+    if (info)
+        dev->info = *info;
+    else
+        CUZK_TRY_GOTO(fill_info(dev, err), fail);
+    CUZK_CUDA_GOTO(cudaDeviceGetStreamPriorityRange(&least, &greatest), fail);
+    CUZK_CUDA_GOTO(cudaStreamCreateWithPriority(&dev->stream, cudaStreamNonBlocking,
+                                                high ? greatest : least),
+                   fail);
     for (int i = 0; i < CUZK__CUDA_MARKS; i++)
         CUZK_CUDA_GOTO(cudaEventCreate(&dev->marks[i]), fail);
     mem = NULL;
@@ -70,6 +76,18 @@ cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) {
 fail:
     cuzk_cuda_close(dev);
     return st;
+}
+
+cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) {
+    *out = NULL;
+    const int n = cuzk_cuda_device_count();
+    if (ordinal < 0 || ordinal >= n)
+        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "no CUDA device %d (%d found)", ordinal, n);
+    return open_handle(out, ordinal, NULL, false, err);
+}
+
+cuzk_status cuzk__cuda_open_lane(cuzk_cuda **out, const cuzk_cuda *dev, bool high, cuzk_err *err) {
+    return open_handle(out, dev->ordinal, &dev->info, high, err);
 }
 
 void cuzk_cuda_close(cuzk_cuda *dev) {
@@ -90,15 +108,23 @@ cuzk_status cuzk_cuda_get_info(const cuzk_cuda *dev, cuzk_cuda_info *out, cuzk_e
 }
 
 cuzk_status cuzk_cuda_alloc(cuzk_cuda *dev, void **device, size_t bytes, cuzk_err *err) {
-    (void)dev;
     *device = NULL;
-    CUZK_CUDA(cudaMalloc(device, bytes ? bytes : 16));
+    cuzk__arena *a = dev->arena;
+    if (!a) {
+        CUZK_CUDA(cudaMalloc(device, bytes ? bytes : 16));
+        return CUZK_OK;
+    }
+    const size_t at = (a->used + 255) & ~(size_t)255;
+    if (!a->measuring && (at > a->size || bytes > a->size - at))
+        return cuzk_err_set(err, CUZK_STATUS_BUG, "device arena of %zu bytes: %zu more at %zu",
+                            a->size, bytes, at);
+    a->used = at + bytes;
+    *device = a->measuring ? (void *)256 : a->base + at;
     return CUZK_OK;
 }
 
 void cuzk_cuda_free(cuzk_cuda *dev, void *device) {
-    (void)dev;
-    if (device && cudaFree(device) != cudaSuccess) (void)cudaGetLastError();
+    if (device && !dev->arena && cudaFree(device) != cudaSuccess) (void)cudaGetLastError();
 }
 
 cuzk_status cuzk_cuda_upload(cuzk_cuda *dev, void *device, const void *host, size_t bytes,

@@ -36,6 +36,7 @@ static const size_t MSM_BATCH_DIGITS = (size_t)1 << 26;
 
 struct cuzk_cuda_msm {
     cuzk_cuda *dev;
+    cuzk_cuda_msm_config config;
     const cuzk__cuda_group_ops *g;
     const cuzk_fr_ops *fr;
     cuzk__msm_shape shape;
@@ -98,7 +99,8 @@ static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned 
             }
         }
     }
-    shape->n = c->n;
+    shape->n = shape->stride = c->n;
+    shape->map = NULL;
     shape->window = (int)window;
     shape->windows = (int)msm_windows(bits, window);
     const int f = (int)factor < shape->windows ? (int)factor : shape->windows;
@@ -107,13 +109,13 @@ static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned 
     shape->buckets = 1u << (window - 1);
 }
 
-/* The largest table that fits in half of the free memory and still saves 3 % over the next. */
+/* The largest table within the limit that still saves 3 % over the next. */
 static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size_t point_bytes,
-                              size_t bytes_free) {
+                              size_t limit) {
     unsigned best = 1;
     double best_cost = 0;
     for (unsigned f = 1; f <= 24; f++) {
-        if (f > 1 && (c->n * f * point_bytes > bytes_free / 2 || c->n * f >> 31)) break;
+        if (f > 1 && (c->n * f * point_bytes > limit || c->n * f >> 31)) break;
         cuzk__msm_shape s;
         choose_shape(c, bits, f, &s);
         const double cost = msm_cost(c, bits, (unsigned)s.window, (unsigned)s.factor);
@@ -124,6 +126,8 @@ static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size
     }
     return best;
 }
+
+static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c);
 
 static cuzk_status take(cuzk_cuda_msm *m, void **p, size_t bytes, cuzk_err *err) {
     m->scratch_bytes += bytes;
@@ -185,8 +189,6 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     const size_t resident = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads);
     /* one more than lists: the point at infinity, for buckets without digits in folds */
     CUZK_TRY(take(m, &m->sums[0], (m->lists.max_lists + 1) * point, err));
-    CUZK_CUDA(
-        cudaMemsetAsync((char *)m->sums[0] + m->lists.max_lists * point, 0, point, m->dev->stream));
     const size_t merged = m->lists.max_lists / MSM_MERGE_CAP + m->lists.max_lists / 2 + 1;
     CUZK_TRY(take(m, &m->sums[1], merged * point, err));
     CUZK_TRY(take(m, &m->sums[2], merged * point, err));
@@ -198,8 +200,22 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     CUZK_TRY(take(m, &m->slice_run, slices * xyzz, err));
     CUZK_TRY(take(m, &m->partial, modes * (((size_t)1 << m->lg_slices) / 256 + 1) * xyzz, err));
     m->result_bytes = modes * xyzz;
-    CUZK_TRY(take(m, &m->result, m->result_bytes, err));
+    return take(m, &m->result, m->result_bytes, err);
+}
+
+/* Scratch of a plan whose shape is known, and what goes with it. Measuring (cuzk__arena), only the
+ * bytes are counted. */
+static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
+    choose_cuts(m, &m->config);
+    CUZK_TRY(take_lists(m, err));
+    CUZK_TRY(take_points(m, err));
+    if (m->dev->arena && m->dev->arena->measuring) return CUZK_OK;
+    const size_t point = m->g->point_bytes;
+    CUZK_CUDA(
+        cudaMemsetAsync((char *)m->sums[0] + m->lists.max_lists * point, 0, point, m->dev->stream));
     CUZK_CUDA(cudaMallocHost(&m->host_result, m->result_bytes));
+    for (int i = 0; i < MSM_EVENTS; i++)
+        CUZK_CUDA(cudaEventCreate(&m->events[i]));
     return CUZK_OK;
 }
 
@@ -251,6 +267,7 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     cuzk_cuda_msm *m = (cuzk_cuda_msm *)mem;
     cuzk_status st;
     m->dev = dev;
+    m->config = *c;
     m->g = cuzk__cuda_group(c->curve, c->group);
     m->fr = c->curve == CUZK_BN254 ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops;
     cuzk_cuda_info info;
@@ -258,7 +275,8 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     {
         const unsigned factor =
             c->factor ? c->factor
-                      : choose_factor(c, m->fr->bits, m->g->point_bytes, info.bytes_free);
+                      : choose_factor(c, m->fr->bits, m->g->point_bytes,
+                                      c->table_limit ? c->table_limit : info.bytes_free / 2);
         choose_shape(c, m->fr->bits, factor, &m->shape);
     }
     m->digits = c->n * (size_t)m->shape.windows;
@@ -268,19 +286,39 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
                           m->shape.factor);
         goto fail;
     }
-    choose_cuts(m, c);
-    for (int i = 0; i < MSM_EVENTS; i++)
-        CUZK_CUDA_GOTO(cudaEventCreate(&m->events[i]), fail);
     CUZK_TRY_GOTO(m->g->prepare(err), fail);
     CUZK_TRY_GOTO(build_table(m, bases, err), fail);
-    CUZK_TRY_GOTO(take_lists(m, err), fail);
-    CUZK_TRY_GOTO(take_points(m, err), fail);
+    if (!c->table_only) CUZK_TRY_GOTO(take_scratch(m, err), fail);
     CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);
     *out = m;
     return CUZK_OK;
 fail:
     cuzk_cuda_msm_free(m);
     return st;
+}
+
+cuzk_status cuzk_cuda_msm_fork(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cuda_msm *of,
+                               cuzk_err *err) {
+    *out = NULL;
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda_msm)));
+    cuzk_cuda_msm *m = (cuzk_cuda_msm *)mem;
+    m->dev = dev;
+    m->config = of->config;
+    m->g = of->g;
+    m->fr = of->fr;
+    m->shape = of->shape;
+    m->digits = of->digits;
+    m->all_buckets = of->all_buckets;
+    m->points = of->points;
+    m->table_bytes = of->table_bytes;
+    const cuzk_status st = take_scratch(m, err);
+    if (st != CUZK_OK) {
+        cuzk_cuda_msm_free(m);
+        return st;
+    }
+    *out = m;
+    return CUZK_OK;
 }
 
 void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
@@ -339,8 +377,8 @@ static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_
     return m->g->accumulate(m->dev, &a, (int)(chunks < resident ? chunks : resident), err);
 }
 
-static cuzk_status sort_digits(cuzk_cuda_msm *m, const void *scalars, cuzk_err *err) {
-    const cuzk__msm_shape *s = &m->shape;
+static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const void *scalars,
+                               cuzk_err *err) {
     CUZK_TRY(cuzk__msm_prepare_scalars(m->dev, s, &m->fr->modulus, scalars, &m->sorter, err));
     size_t origin = 0;
     uint32_t *first = m->first;
@@ -396,12 +434,24 @@ static cuzk_status reduce_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
 
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
                               cuzk_err *err) {
+    return cuzk_cuda_msm_run_some(m, scalars, NULL, m->shape.n, out, err);
+}
+
+cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
+                                   size_t n, cuzk_point *out, cuzk_err *err) {
     const cuzk_cuda *dev = m->dev;
     const cuzk__msm_shape *s = &m->shape;
+    cuzk__msm_shape run = m->shape;
+    run.n = n;
+    run.map = map;
+    memset(out, 0, sizeof *out);
+    if (n == 0) return CUZK_OK;
+    if (n > m->shape.n || !m->host_result)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%zu scalars for a plan of %zu", n, m->shape.n);
     CUZK_CUDA(
         cudaMemsetAsync(dev->counters, 0, CUZK__CUDA_COUNTERS * sizeof(unsigned), dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
-    CUZK_TRY(sort_digits(m, scalars, err));
+    CUZK_TRY(sort_digits(m, &run, scalars, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
     CUZK_TRY(sum_buckets(m, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));

@@ -50,7 +50,7 @@ __global__ void bias_scalars(const __grid_constant__ scalar_args a) {
 
 struct digit_args {
     const uint64_t *bias;
-    const uint32_t *flips;
+    const uint32_t *flips, *map;
     uint32_t *keys, *values;
     size_t n;
     int bit, window;
@@ -69,7 +69,8 @@ __global__ void digits(const __grid_constant__ digit_args a) {
     const bool flip = a.flips[i / 32] >> (i % 32) & 1;
     const int32_t d = (int32_t)(v & (((uint64_t)1 << a.window) - 1)) - (1 << (a.window - 1));
     a.keys[i] = d == 0 ? a.none : a.bucket0 + (uint32_t)(d < 0 ? -d : d) - 1;
-    a.values[i] = (a.base + (uint32_t)i) | ((d < 0) != flip ? 0x80000000u : 0);
+    const uint32_t point = a.map ? a.map[i] : (uint32_t)i;
+    a.values[i] = (a.base + point) | ((d < 0) != flip ? 0x80000000u : 0);
 }
 
 /* first[b] = origin + number of keys below b. */
@@ -241,12 +242,13 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
             digit_args a = {};
             a.bias = sorter->bias;
             a.flips = sorter->flips;
+            a.map = shape->map;
             a.keys = sorter->keys[0] + done;
             a.values = sorter->values + done;
             a.n = shape->n;
             a.bit = (m * shape->sets + first_set + k) * shape->window;
             a.window = shape->window;
-            a.base = (uint32_t)((size_t)m * shape->n);
+            a.base = (uint32_t)((size_t)m * shape->stride);
             a.bucket0 = (uint32_t)k * shape->buckets;
             a.none = buckets;
             digits<<<blocks_for(a.n), 256, 0, dev->stream>>>(a);

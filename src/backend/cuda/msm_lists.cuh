@@ -8,7 +8,9 @@
 /* How the windows of a scalar map to bucket sets. Window w belongs to set w % sets and uses the
  * base multiples number w / sets, 2^(window * sets * (w / sets)) times the bases. */
 struct cuzk__msm_shape {
-    size_t n;
+    size_t n;            /* scalars */
+    size_t stride;       /* points of one multiple in the table */
+    const uint32_t *map; /* the base of each scalar (device); NULL: its own number */
     int window; /* bits */
     int windows, sets;
     int factor;       /* ceil(windows / sets): multiples of each base in the table */
