@@ -1,21 +1,17 @@
-/* DESIGN. The algorithm of snarkjs and rapidsnark for a .zkey (docs/formats.md, "Proving with a
- * zkey"): c is a * b, the quotient appears as values of A B - C on the odd coset, and the H bases
- * are the matching Lagrange points, so no division takes place.
+/* DESIGN. A backend turns the witness into five sums; a proof is assembled from them here.
  *
  * Every proof is verified before anybody sees it. A failed check has three possible causes, told
  * apart in this order: a bad point in the key (the key is re-examined), a witness that does not
- * satisfy the circuit (the portable path gives the same points), a fault of the machine or of the
- * fast path (it gives others).
+ * satisfy the circuit (the CPU's portable path gives the same points), a fault of the machine or
+ * of the fast path (it gives others).
  */
+#include "groth16/assemble.h"
 #include "groth16/groth16.h"
 
+#include "backend/cpu/cpu.h"
 #include "base/clock.h"
-#include "base/fault.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "groth16/rows.h"
-#include "msm/msm.h"
-#include "ntt/ntt.h"
 
 #include <string.h>
 
@@ -28,120 +24,15 @@ const char *cuzk_prove_stage_name(cuzk_prove_stage stage) {
 
 /* One attempt: everything that stays the same when a proof is repeated with another arithmetic. */
 typedef struct {
-    const cuzk_zkey *key;
-    const uint8_t *witness;
-    cuzk_u256 r, s; /* plain */
-    cuzk_cpu_impl impl;
-    cuzk_pool *pool;
-    cuzk_prove_stats *stats; /* not NULL */
+    const cuzk_proving_key *key;
+    const cuzk_wires *wires;
+    const cuzk_vk *vk;
+    const cuzk_prove_opts *opts; /* not NULL */
+    cuzk_u256 r, s;              /* plain */
+    cuzk_prove_stats *stats;     /* not NULL */
 } attempt;
 
-static void add_time(const attempt *at, cuzk_prove_stage stage, int64_t since) {
-    at->stats->ns[stage] += cuzk_now_ns() - since;
-}
-
-static cuzk_status out_of_memory(cuzk_err *err, const char *what, size_t bytes) {
-    return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for %s (%zu bytes)", what,
-                        bytes);
-}
-
-typedef struct {
-    const cuzk_rows_ops *ops;
-    cuzk_u256 *a, *b, *c;
-} vectors;
-
-static void product_range(void *ctx, size_t begin, size_t end) {
-    const vectors *v = ctx;
-    v->ops->product(v->c, v->a, v->b, begin, end);
-}
-
-static void quotient_range(void *ctx, size_t begin, size_t end) {
-    const vectors *v = ctx;
-    v->ops->quotient_values(v->a, v->a, v->b, v->c, begin, end);
-}
-
-/* Leaves the plain H scalars in v->a. */
-static cuzk_status h_scalars(const attempt *at, const vectors *v, size_t n, cuzk_err *err) {
-    enum { MIN_LEN = 1024 };
-    const cuzk_zkey *key = at->key;
-    const cuzk_fr_ops *fr = key->curve->fr;
-    int64_t t = cuzk_now_ns();
-    cuzk_rows_eval e = {key->coefs, key->n_coefs, at->witness, v->a, v->b};
-    cuzk__rows_eval(v->ops, &e, n, at->pool);
-    cuzk_pool_run_ranges(at->pool, n, MIN_LEN, 4, product_range, (void *)(uintptr_t)v);
-    add_time(at, CUZK_STAGE_EVAL, t);
-
-    t = cuzk_now_ns();
-    cuzk_ntt_plan *plan;
-    cuzk_status st =
-        cuzk_ntt_plan_new(&plan, key->curve->id, key->log2_domain, 5, at->impl, at->pool);
-    if (st != CUZK_OK)
-        return cuzk_err_set(err, st, "cannot plan a transform of 2^%u", key->log2_domain);
-    /* The shift is the next root, w[k+1]; at the field's last power snarkjs takes nqr^2 = 25. */
-    cuzk_u256 shift;
-    if (key->log2_domain < fr->adicity) {
-        cuzk_fr_root(fr, &shift, 5, key->log2_domain + 1);
-    } else {
-        shift = (cuzk_u256){{25, 0, 0, 0}};
-        fr->to_mont(&shift, &shift);
-    }
-    cuzk_ntt_to_coset(plan, v->a, &shift, at->pool);
-    cuzk_ntt_to_coset(plan, v->b, &shift, at->pool);
-    cuzk_ntt_to_coset(plan, v->c, &shift, at->pool);
-    cuzk_ntt_plan_free(plan);
-    cuzk_pool_run_ranges(at->pool, n, MIN_LEN, 4, quotient_range, (void *)(uintptr_t)v);
-    add_time(at, CUZK_STAGE_NTT, t);
-    return CUZK_OK;
-}
-
-static cuzk_status one_msm(const attempt *at, cuzk_prove_stage stage, cuzk_group group,
-                           const void *bases, const void *scalars, size_t n, cuzk_point *out,
-                           cuzk_err *err) {
-    int64_t t = cuzk_now_ns();
-    cuzk_msm_args args = {
-        .curve = at->key->curve->id,
-        .group = group,
-        .n = n,
-        .bases = bases,
-        .scalars = scalars,
-        .impl = at->impl,
-        .pool = at->pool,
-    };
-    cuzk_status st = cuzk_msm(&args, out);
-    if (st != CUZK_OK)
-        return cuzk_err_set(err, st, "%s over %zu points: %s", cuzk_prove_stage_name(stage), n,
-                            cuzk_status_text(st));
-    if (cuzk_fault(cuzk_prove_stage_name(stage))) out->b[0] ^= 1;
-    add_time(at, stage, t);
-    return CUZK_OK;
-}
-
-static cuzk_status h_msm(const attempt *at, cuzk_point *out, cuzk_err *err) {
-    size_t n = (size_t)1 << at->key->log2_domain, bytes = n * sizeof(cuzk_u256);
-    void *mem[3] = {NULL, NULL, NULL};
-    cuzk_status st = CUZK_OK;
-    for (int i = 0; i < 3 && st == CUZK_OK; i++) {
-        st = cuzk_big_alloc(&mem[i], bytes);
-        if (st != CUZK_OK) st = out_of_memory(err, "a, b and c", 3 * bytes);
-    }
-    if (st == CUZK_OK) {
-        vectors v = {cuzk__rows_ops(at->key->curve->id, at->impl), mem[0], mem[1], mem[2]};
-        st = h_scalars(at, &v, n, err);
-        for (int i = 1; i < 3; i++) {
-            cuzk_wipe(mem[i], bytes);
-            cuzk_big_free(mem[i], bytes);
-            mem[i] = NULL;
-        }
-        if (st == CUZK_OK)
-            st = one_msm(at, CUZK_STAGE_MSM_H, CUZK_G1, at->key->h, v.a, n, out, err);
-    }
-    for (int i = 0; i < 3; i++) {
-        if (!mem[i]) continue;
-        cuzk_wipe(mem[i], bytes);
-        cuzk_big_free(mem[i], bytes);
-    }
-    return st;
-}
+/* ---- the proof from the sums ---- */
 
 /* r += k * p */
 static void add_multiple(const cuzk_group_ops *g, cuzk_point *r, const void *p,
@@ -152,60 +43,95 @@ static void add_multiple(const cuzk_group_ops *g, cuzk_point *r, const void *p,
     cuzk_wipe(&t, sizeof t);
 }
 
-static cuzk_status make_points(const attempt *at, cuzk_proof *out, cuzk_err *err) {
-    const cuzk_zkey *key = at->key;
+void cuzk_groth16_assemble(const cuzk_proving_key *key, const cuzk_groth16_sums *sums,
+                           const cuzk_u256 *r, const cuzk_u256 *s, cuzk_proof *out) {
     const cuzk_group_ops *g1 = &key->curve->g1, *g2 = &key->curve->g2;
     const cuzk_fr_ops *fr = key->curve->fr;
-    const uint8_t *w = at->witness;
-    size_t n = key->n_vars, skip = (size_t)key->n_public + 1;
-    cuzk_point b1, h;
-    CUZK_TRY(h_msm(at, &h, err));
-    CUZK_TRY(one_msm(at, CUZK_STAGE_MSM_A, CUZK_G1, key->a, w, n, &out->a, err));
-    CUZK_TRY(one_msm(at, CUZK_STAGE_MSM_B1, CUZK_G1, key->b1, w, n, &b1, err));
-    CUZK_TRY(one_msm(at, CUZK_STAGE_MSM_B2, CUZK_G2, key->b2, w, n, &out->b, err));
-    CUZK_TRY(one_msm(at, CUZK_STAGE_MSM_C, CUZK_G1, key->c, w + 32 * skip, n - skip, &out->c, err));
-
+    cuzk_point b1 = sums->b1, t;
+    memset(out, 0, sizeof *out);
     out->curve = key->curve;
-    g1->add(&out->a, &out->a, key->alpha1);
-    add_multiple(g1, &out->a, key->delta1, &at->r);
-    g2->add(&out->b, &out->b, key->beta2);
-    add_multiple(g2, &out->b, key->delta2, &at->s);
+    g1->add(&out->a, &sums->a, key->alpha1);
+    add_multiple(g1, &out->a, key->delta1, r);
+    g2->add(&out->b, &sums->b2, key->beta2);
+    add_multiple(g2, &out->b, key->delta2, s);
     g1->add(&b1, &b1, key->beta1);
-    add_multiple(g1, &b1, key->delta1, &at->s);
+    add_multiple(g1, &b1, key->delta1, s);
 
-    /* c + h + s A + r B1 - r s delta */
+    /* l + h + s A + r B1 - r s delta */
     cuzk_u256 rs, s_mont;
-    cuzk_point t;
-    fr->to_mont(&s_mont, &at->s);
-    fr->mul(&rs, &at->r, &s_mont);
-    g1->add(&out->c, &out->c, &h);
-    add_multiple(g1, &out->c, &out->a, &at->s);
-    add_multiple(g1, &out->c, &b1, &at->r);
+    fr->to_mont(&s_mont, s);
+    fr->mul(&rs, r, &s_mont);
+    g1->add(&out->c, &sums->l, &sums->h);
+    add_multiple(g1, &out->c, &out->a, s);
+    add_multiple(g1, &out->c, &b1, r);
     g1->neg(&t, key->delta1);
     add_multiple(g1, &out->c, &t, &rs);
     cuzk_wipe(&rs, sizeof rs);
     cuzk_wipe(&s_mont, sizeof s_mont);
     cuzk_wipe(&b1, sizeof b1);
-    cuzk_wipe(&h, sizeof h);
+}
+
+static void add_times(cuzk_prove_stats *to, const cuzk_sums_stats *from) {
+    static const cuzk_prove_stage stage[CUZK_SUMS_STAGES] = {
+        [CUZK_SUMS_UPLOAD] = CUZK_STAGE_EVAL,   [CUZK_SUMS_EVAL] = CUZK_STAGE_EVAL,
+        [CUZK_SUMS_NTT] = CUZK_STAGE_NTT,       [CUZK_SUMS_MSM_A] = CUZK_STAGE_MSM_A,
+        [CUZK_SUMS_MSM_B1] = CUZK_STAGE_MSM_B1, [CUZK_SUMS_MSM_B2] = CUZK_STAGE_MSM_B2,
+        [CUZK_SUMS_MSM_L] = CUZK_STAGE_MSM_C,   [CUZK_SUMS_MSM_H] = CUZK_STAGE_MSM_H,
+    };
+    for (int i = 0; i < CUZK_SUMS_STAGES; i++)
+        to->ns[stage[i]] += from->ns[i];
+}
+
+static cuzk_status make_points(const attempt *at, cuzk_slot *slot, cuzk_proof *out, cuzk_err *err) {
+    const cuzk_backend_ops *ops = slot->key->backend->ops;
+    cuzk_groth16_sums sums;
+    cuzk_sums_stats stats;
+    CUZK_TRY(ops->stage(slot, at->wires, err));
+    CUZK_TRY(ops->compute(slot, err));
+    CUZK_TRY(ops->finish(slot, &sums, &stats, err));
+    add_times(at->stats, &stats);
+    if (at->opts->sums) *at->opts->sums = sums;
+    cuzk_groth16_assemble(at->key, &sums, &at->r, &at->s, out);
+    cuzk_wipe(&sums, sizeof sums);
+    return CUZK_OK;
+}
+
+/* ---- checking it ---- */
+
+/* The plain values of the inputs but ONE, n_inputs - 1 of them. */
+static cuzk_status read_publics(const attempt *at, cuzk_u256 *out, cuzk_err *err) {
+    const cuzk_proving_key *key = at->key;
+    const cuzk_wires *w = at->wires;
+    for (uint32_t i = 1; i < key->n_inputs; i++, out++) {
+        uint32_t slot = i;
+        if (key->r1cs && !cuzk_r1cs_wire_slot(key->r1cs, i, &slot))
+            return cuzk_err_set(err, CUZK_STATUS_BUG, "input %u has no value", i);
+        if (slot & CUZK_SLOT_BIT) {
+            slot &= ~CUZK_SLOT_BIT;
+            *out = (cuzk_u256){{w->bits[slot / 64] >> (slot % 64) & 1u, 0, 0, 0}};
+            continue;
+        }
+        memcpy(out, (const uint8_t *)w->full + (size_t)32 * slot, sizeof *out);
+        if (w->montgomery) key->curve->fr->from_mont(out, out);
+    }
     return CUZK_OK;
 }
 
 static cuzk_status check_proof(const attempt *at, const cuzk_proof *proof, cuzk_err *err) {
-    int64_t t = cuzk_now_ns();
-    cuzk_vk vk;
-    CUZK_TRY(cuzk_zkey_vk(at->key, &vk, err));
+    const int64_t t = cuzk_now_ns();
+    const cuzk_vk *vk = at->vk;
+    const size_t n = at->key->n_inputs - 1;
     void *publics = NULL;
-    size_t n = at->key->n_public;
     cuzk_status st = cuzk_alloc(&publics, n, sizeof(cuzk_u256));
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for the public inputs");
+    st = read_publics(at, publics, err);
     if (st == CUZK_OK) {
-        if (n) memcpy(publics, at->witness + 32, n * 32);
-        bool on_curves = vk.curve->g1.on_curve(&proof->a) && vk.curve->g2.on_curve(&proof->b) &&
-                         vk.curve->g1.on_curve(&proof->c);
-        st = on_curves ? cuzk_groth16_verify(&vk, publics, n, proof, err) : CUZK_STATUS_FALSE;
+        bool on_curves = vk->curve->g1.on_curve(&proof->a) && vk->curve->g2.on_curve(&proof->b) &&
+                         vk->curve->g1.on_curve(&proof->c);
+        st = on_curves ? cuzk_groth16_verify(vk, publics, n, proof, err) : CUZK_STATUS_FALSE;
     }
     cuzk_free(publics);
-    cuzk_vk_free(&vk);
-    add_time(at, CUZK_STAGE_VERIFY, t);
+    at->stats->ns[CUZK_STAGE_VERIFY] += cuzk_now_ns() - t;
     return st;
 }
 
@@ -216,25 +142,52 @@ static bool same_proof(const cuzk_proof *p, const cuzk_proof *q) {
            memcmp(&p->c, &q->c, c->g1.point_size) == 0;
 }
 
+/* A device key and a slot for one proof. */
+typedef struct {
+    cuzk_backend *backend;
+    cuzk_device_key *key;
+    cuzk_slot *slot;
+} device;
+
+static void close_device(device *d) {
+    if (!d->backend) return;
+    d->backend->ops->slot_free(d->slot);
+    d->backend->ops->key_free(d->key);
+    d->backend->ops->close(d->backend);
+}
+
+static cuzk_status open_cpu(device *d, const cuzk_proving_key *key, cuzk_cpu_impl impl,
+                            cuzk_pool *pool, cuzk_err *err) {
+    memset(d, 0, sizeof *d);
+    CUZK_TRY(cuzk_cpu_backend_open(&d->backend, impl, pool, err));
+    CUZK_TRY(d->backend->ops->key_load(d->backend, &d->key, key, err));
+    return d->backend->ops->slot_new(d->key, &d->slot, err);
+}
+
 /* The proof did not verify: finds out why. Never returns OK. */
 static cuzk_status explain_failure(const attempt *failed, const cuzk_proof *bad, cuzk_err *err) {
-    CUZK_TRY(cuzk_zkey_check_points(failed->key, true, failed->pool, err));
+    const cuzk_prove_opts *opts = failed->opts;
+    if (opts->check_key) CUZK_TRY(opts->check_key(opts->check_ctx, opts->pool, err));
     attempt at = *failed;
-    at.impl = CUZK_CPU_PORTABLE;
+    device cpu;
     cuzk_proof again;
-    cuzk_status st = make_points(&at, &again, err);
+    cuzk_status st = open_cpu(&cpu, at.key, CUZK_CPU_PORTABLE, opts->pool, err);
+    if (st == CUZK_OK) st = make_points(&at, cpu.slot, &again, err);
+    close_device(&cpu);
     bool same = st == CUZK_OK && same_proof(bad, &again);
     cuzk_wipe(&at, sizeof at);
     if (st != CUZK_OK) return st;
     if (same)
         return cuzk_err_set(err, CUZK_STATUS_FALSE,
-                            "the witness does not satisfy the circuit of %s: no valid proof exists "
-                            "(`cuzk wtns check` names the failing constraint)",
-                            failed->key->name);
+                            "the witness does not satisfy the circuit of %s: no valid proof "
+                            "exists%s",
+                            failed->key->name, opts->hint ? opts->hint : "");
     return cuzk_err_set(err, CUZK_STATUS_BUG,
                         "the proof did not verify and a second computation gave other points: a "
                         "fault of this machine or of cuzk; please report it");
 }
+
+/* ---- the whole ---- */
 
 static cuzk_status fresh_scalar(const cuzk_fr_ops *fr, cuzk_u256 *plain, cuzk_err *err) {
     uint8_t wide[64];
@@ -245,9 +198,9 @@ static cuzk_status fresh_scalar(const cuzk_fr_ops *fr, cuzk_u256 *plain, cuzk_er
     return CUZK_OK;
 }
 
-static cuzk_status choose_blinding(attempt *at, const cuzk_prove_opts *opts, cuzk_err *err) {
+static cuzk_status choose_blinding(attempt *at, cuzk_err *err) {
     const cuzk_fr_ops *fr = at->key->curve->fr;
-    const cuzk_u256 *given[2] = {opts ? opts->r : NULL, opts ? opts->s : NULL};
+    const cuzk_u256 *given[2] = {at->opts->r, at->opts->s};
     cuzk_u256 *to[2] = {&at->r, &at->s};
     for (int i = 0; i < 2; i++) {
         if (!given[i])
@@ -261,19 +214,22 @@ static cuzk_status choose_blinding(attempt *at, const cuzk_prove_opts *opts, cuz
     return CUZK_OK;
 }
 
-cuzk_status cuzk_groth16_prove(const cuzk_zkey *key, const void *witness,
-                               const cuzk_prove_opts *opts, cuzk_proof *out,
-                               cuzk_prove_stats *stats, cuzk_err *err) {
+cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, const cuzk_vk *vk,
+                                    const cuzk_prove_opts *opts, cuzk_proof *out,
+                                    cuzk_prove_stats *stats, cuzk_err *err) {
+    static const cuzk_prove_opts defaults;
     cuzk_prove_stats unused;
-    attempt at = {.key = key, .witness = witness, .stats = stats ? stats : &unused};
-    at.impl = opts ? opts->impl : CUZK_CPU_AUTO;
-    at.pool = opts ? opts->pool : NULL;
+    attempt at = {.key = slot->key->key,
+                  .wires = wires,
+                  .vk = vk,
+                  .opts = opts ? opts : &defaults,
+                  .stats = stats ? stats : &unused};
     memset(at.stats, 0, sizeof *at.stats);
     memset(out, 0, sizeof *out);
     cuzk_proof proof;
     memset(&proof, 0, sizeof proof);
-    cuzk_status st = choose_blinding(&at, opts, err);
-    if (st == CUZK_OK) st = make_points(&at, &proof, err);
+    cuzk_status st = choose_blinding(&at, err);
+    if (st == CUZK_OK) st = make_points(&at, slot, &proof, err);
     if (st == CUZK_OK) {
         st = check_proof(&at, &proof, err);
         if (st == CUZK_STATUS_FALSE) st = explain_failure(&at, &proof, err);
@@ -282,5 +238,60 @@ cuzk_status cuzk_groth16_prove(const cuzk_zkey *key, const void *witness,
     cuzk_wipe(&proof, sizeof proof);
     cuzk_wipe(&at, sizeof at);
     cuzk_wipe_stack();
+    return st;
+}
+
+/* ---- circom's keys ---- */
+
+void cuzk_zkey_proving_key(const cuzk_zkey *zk, cuzk_proving_key *out) {
+    const size_t inputs = (size_t)zk->n_public + 1;
+    *out = (cuzk_proving_key){
+        .curve = zk->curve,
+        .name = zk->name,
+        .log2_domain = zk->log2_domain,
+        .n_inputs = zk->n_public + 1,
+        .n_full = zk->n_vars,
+        .coefs = zk->coefs,
+        .n_coefs = zk->n_coefs,
+        .h_form = CUZK_H_COSET_VALUES,
+        .h = zk->h,
+        .a = {.n_full = zk->n_vars, .full_bases = zk->a},
+        .b1 = {.n_full = zk->n_vars, .full_bases = zk->b1},
+        .b2 = {.n_full = zk->n_vars, .full_bases = zk->b2},
+        .l = {.n_full = zk->n_vars - inputs, .full_bases = zk->c, .first_full = inputs},
+        .alpha1 = zk->alpha1,
+        .beta1 = zk->beta1,
+        .beta2 = zk->beta2,
+        .gamma2 = zk->gamma2,
+        .delta1 = zk->delta1,
+        .delta2 = zk->delta2,
+        .ic = zk->ic,
+    };
+}
+
+static cuzk_status check_zkey(const void *ctx, cuzk_pool *pool, cuzk_err *err) {
+    return cuzk_zkey_check_points(ctx, true, pool, err);
+}
+
+cuzk_status cuzk_groth16_prove(const cuzk_zkey *zk, const void *witness,
+                               const cuzk_prove_opts *given, cuzk_proof *out,
+                               cuzk_prove_stats *stats, cuzk_err *err) {
+    cuzk_prove_opts opts = {.impl = CUZK_CPU_AUTO};
+    if (given) opts = *given;
+    opts.check_key = check_zkey;
+    opts.check_ctx = zk;
+    opts.hint = " (`cuzk wtns check` names the failing constraint)";
+    const cuzk_wires wires = {.full = witness};
+    cuzk_proving_key key;
+    cuzk_vk vk = {0};
+    device cpu;
+    memset(out, 0, sizeof *out);
+    cuzk_zkey_proving_key(zk, &key);
+    cuzk_status st = open_cpu(&cpu, &key, opts.impl, opts.pool, err);
+    if (st == CUZK_OK) st = cuzk_zkey_vk(zk, &vk, err);
+    if (st == CUZK_OK) st = cuzk_groth16_prove_slot(cpu.slot, &wires, &vk, &opts, out, stats, err);
+    close_device(&cpu);
+    cuzk_vk_free(&vk);
+    cuzk_wipe(&opts, sizeof opts);
     return st;
 }

@@ -1,7 +1,7 @@
-/* Constraint rows of a .zkey: a = A w, b = B w, and the pointwise work around the transforms.
- * Internal to groth16. Vectors are Montgomery forms of length n (the domain). */
-#ifndef CUZK_GROTH16_ROWS_H
-#define CUZK_GROTH16_ROWS_H
+/* Constraint rows of a flat system: a = A w, b = B w, and the pointwise work around the transforms.
+ * Internal to the backend. Vectors are Montgomery forms of length n (the domain). */
+#ifndef CUZK_BACKEND_CPU_ROWS_H
+#define CUZK_BACKEND_CPU_ROWS_H
 
 #include "base/cpu.h"
 #include "base/thread.h"
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 typedef struct cuzk_rows_eval {
-    const uint8_t *coefs; /* records of CUZK_ZKEY_COEF_SIZE bytes, format/zkey.h; checked */
+    const uint8_t *coefs; /* records of CUZK_COEF_RECORD_SIZE bytes, backend/backend.h; checked */
     size_t n_coefs;
     const uint8_t *witness; /* plain, 32 bytes each */
     cuzk_u256 *a, *b;       /* zeroed by the caller */
@@ -30,6 +30,9 @@ typedef struct cuzk_rows_ops {
     /* h = a * b - c, out of Montgomery form. h may be any of the others. */
     void (*quotient_values)(cuzk_u256 *h, const cuzk_u256 *a, const cuzk_u256 *b,
                             const cuzk_u256 *c, size_t begin, size_t end);
+    /* h = (p - c) * factor, out of Montgomery form; factor is plain. h may be any of the others. */
+    void (*quotient_coefs)(cuzk_u256 *h, const cuzk_u256 *p, const cuzk_u256 *c,
+                           const cuzk_u256 *factor, size_t begin, size_t end);
 } cuzk_rows_ops;
 
 const cuzk_rows_ops *cuzk__rows_ops(cuzk_curve_id curve, cuzk_cpu_impl impl);

@@ -2,12 +2,12 @@
 #include "support.h"
 
 #include "base/bytes.h"
-#include "format/zkey.h"
-#include "groth16/rows.h"
+#include "backend/backend.h"
+#include "backend/cpu/rows.h"
 
 enum { N_COEFS = 40000, N_WIRES = 500, ROWS = 4096 };
 
-static uint8_t coefs[N_COEFS * CUZK_ZKEY_COEF_SIZE];
+static uint8_t coefs[N_COEFS * CUZK_COEF_RECORD_SIZE];
 static uint8_t witness[N_WIRES * 32];
 static cuzk_u256 want[2][ROWS], got[2][ROWS];
 
@@ -24,7 +24,7 @@ static void fill(const cuzk_fr_ops *fr, bool sorted) {
         memcpy(witness + 32 * i, &w, 32);
     }
     for (size_t i = 0; i < N_COEFS; i++) {
-        uint8_t *rec = coefs + i * CUZK_ZKEY_COEF_SIZE;
+        uint8_t *rec = coefs + i * CUZK_COEF_RECORD_SIZE;
         cuzk_u256 v;
         random_fr(fr, &v);
         cuzk_st_u32le(rec, (uint32_t)(test_rng() % 2));
@@ -37,7 +37,7 @@ static void fill(const cuzk_fr_ops *fr, bool sorted) {
 static void reference(const cuzk_fr_ops *fr) {
     memset(want, 0, sizeof want);
     for (size_t i = 0; i < N_COEFS; i++) {
-        const uint8_t *rec = coefs + i * CUZK_ZKEY_COEF_SIZE;
+        const uint8_t *rec = coefs + i * CUZK_COEF_RECORD_SIZE;
         cuzk_u256 *to = &want[cuzk_ld_u32le(rec)][cuzk_ld_u32le(rec + 4)], v, w;
         memcpy(&v, rec + 12, 32);
         memcpy(&w, witness + 32 * cuzk_ld_u32le(rec + 8), 32);
@@ -82,7 +82,7 @@ static void one_row_out_of_place(void **state) {
     for (int round = 0; round < 40; round++) {
         fill(fr, true);
         size_t i = test_rng() % N_COEFS;
-        cuzk_st_u32le(coefs + i * CUZK_ZKEY_COEF_SIZE + 4, (uint32_t)(test_rng() % ROWS));
+        cuzk_st_u32le(coefs + i * CUZK_COEF_RECORD_SIZE + 4, (uint32_t)(test_rng() % ROWS));
         reference(fr);
         cuzk_pool *pool;
         assert_int_equal(cuzk_pool_new(&pool, 3), CUZK_OK);

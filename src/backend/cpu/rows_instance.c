@@ -1,9 +1,9 @@
 /* The loops of rows.inl.h for both curves. Compiled twice: with assembly, and with
  * CUZK_FIELD_PORTABLE in C only. */
+#include "backend/backend.h"
+#include "backend/cpu/rows.h"
 #include "base/bytes.h"
 #include "field/fields.h"
-#include "format/zkey.h"
-#include "groth16/rows.h"
 
 #include <string.h>
 
@@ -19,8 +19,8 @@ extern const cuzk_rows_ops CUZK_ROWS_TABLE(cuzk__rows_bls12_381);
 
 #define ROWS cuzk__rows_bn254
 #define ROWS_FE cuzk_bn254_fr
-#include "groth16/rows.inl.h"
+#include "backend/cpu/rows.inl.h"
 
 #define ROWS cuzk__rows_bls12_381
 #define ROWS_FE cuzk_bls12_381_fr
-#include "groth16/rows.inl.h"
+#include "backend/cpu/rows.inl.h"

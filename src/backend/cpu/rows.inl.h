@@ -22,7 +22,7 @@ static void ROWS_(add_term)(cuzk_u256 *acc, const uint8_t *rec, const uint8_t *w
 static bool ROWS_(eval_run)(const cuzk_rows_eval *e, size_t begin, size_t end) {
     uint32_t last = 0;
     for (size_t i = begin; i < end; i++) {
-        const uint8_t *rec = e->coefs + i * CUZK_ZKEY_COEF_SIZE;
+        const uint8_t *rec = e->coefs + i * CUZK_COEF_RECORD_SIZE;
         const uint32_t row = cuzk_ld_u32le(rec + 4);
         if (row < last) return false;
         last = row;
@@ -33,7 +33,7 @@ static bool ROWS_(eval_run)(const cuzk_rows_eval *e, size_t begin, size_t end) {
 
 static void ROWS_(eval_row_range)(const cuzk_rows_eval *e, size_t row0, size_t row1) {
     for (size_t i = 0; i < e->n_coefs; i++) {
-        const uint8_t *rec = e->coefs + i * CUZK_ZKEY_COEF_SIZE;
+        const uint8_t *rec = e->coefs + i * CUZK_COEF_RECORD_SIZE;
         const uint32_t row = cuzk_ld_u32le(rec + 4);
         if (row < row0 || row >= row1) continue;
         ROWS_(add_term)((cuzk_ld_u32le(rec) ? e->b : e->a) + row, rec, e->witness);
@@ -56,11 +56,21 @@ static void ROWS_(quotient_values)(cuzk_u256 *h, const cuzk_u256 *a, const cuzk_
     }
 }
 
+static void ROWS_(quotient_coefs)(cuzk_u256 *h, const cuzk_u256 *p, const cuzk_u256 *c,
+                                  const cuzk_u256 *factor, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++) {
+        cuzk_u256 t;
+        FE_(sub)(&t, &p[i], &c[i]);
+        FE_(mul)(&h[i], &t, factor);
+    }
+}
+
 const cuzk_rows_ops CUZK_ROWS_TABLE(ROWS) = {
     .eval_run = ROWS_(eval_run),
     .eval_row_range = ROWS_(eval_row_range),
     .product = ROWS_(product),
     .quotient_values = ROWS_(quotient_values),
+    .quotient_coefs = ROWS_(quotient_coefs),
 };
 
 #undef ROWS_

@@ -2,10 +2,10 @@
  * at row changes and each range adds to rows that no other range touches. The order is not part
  * of the format, though: a range that meets a descending row says so, and then every worker walks
  * all records and keeps those of its own rows. */
-#include "groth16/rows.h"
+#include "backend/cpu/rows.h"
 
+#include "backend/backend.h"
 #include "base/bytes.h"
-#include "format/zkey.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct {
 } job;
 
 static uint32_t row_of(const cuzk_rows_eval *e, size_t i) {
-    return cuzk_ld_u32le(e->coefs + i * CUZK_ZKEY_COEF_SIZE + 4);
+    return cuzk_ld_u32le(e->coefs + i * CUZK_COEF_RECORD_SIZE + 4);
 }
 
 /* First record of piece k, moved up to the next record whose row differs from its predecessor's.

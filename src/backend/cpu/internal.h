@@ -1,0 +1,44 @@
+/* What the files of the CPU backend share. */
+#ifndef CUZK_BACKEND_CPU_INTERNAL_H
+#define CUZK_BACKEND_CPU_INTERNAL_H
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/rows.h"
+#include "ntt/ntt.h"
+
+typedef struct cuzk__cpu_backend {
+    cuzk_backend base;
+    cuzk_cpu_impl impl;
+    cuzk_pool *pool;
+} cuzk__cpu_backend;
+
+typedef struct cuzk__cpu_key {
+    cuzk_device_key base;
+    const cuzk__cpu_backend *cpu;
+    const cuzk_rows_ops *rows;
+    cuzk_ntt_plan *plan;
+    cuzk_u256 shift;  /* of the coset, Montgomery form */
+    cuzk_u256 factor; /* plain: 1 / (shift^n - 1), of H in coefficients */
+} cuzk__cpu_key;
+
+typedef struct cuzk__cpu_slot {
+    cuzk_slot base;
+    const cuzk__cpu_key *key;
+    cuzk_u256 *a, *b, *c;  /* the domain; a ends as the scalars of H */
+    cuzk_u256 *converted;  /* the full values in the form that was not given; NULL: not needed */
+    cuzk_u256 *scalars;    /* full values gathered for one query */
+    uint64_t *packed_bits; /* bits gathered for one query */
+    size_t n, max_full, bit_words;
+    cuzk_wires wires;
+    const uint8_t *plain;  /* n_full scalars */
+    const cuzk_u256 *mont; /* the same; of compact systems only */
+    cuzk_groth16_sums sums;
+    cuzk_sums_stats stats;
+} cuzk__cpu_slot;
+
+/* The steps of a computation, in order. */
+cuzk_status cuzk__cpu_eval(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk__cpu_h_scalars(cuzk__cpu_slot *s) CUZK_MUST_CHECK;
+cuzk_status cuzk__cpu_all_sums(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
+
+#endif
