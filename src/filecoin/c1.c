@@ -1,0 +1,98 @@
+#include "filecoin/c1.h"
+
+#include "base/mem.h"
+#include "filecoin/fr.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_json(const uint8_t *p, size_t n) {
+    size_t i = 0;
+    while (i < n && (p[i] == ' ' || p[i] == '\n' || p[i] == '\r' || p[i] == '\t'))
+        i++;
+    return i < n && p[i] == '{';
+}
+
+static cuzk_status fill(cuzk_c1 *c, const uint8_t *data, size_t n, cuzk_err *err) {
+    if (is_json(data, n)) return cuzk__c1_from_json(c, data, n, err);
+    return cuzk__c1_from_bincode(c, data, n, err);
+}
+
+static cuzk_status new_c1(cuzk_c1 **out, const char *name, cuzk_err *err) {
+    *out = NULL;
+    cuzk_c1 *c;
+    if (cuzk_alloc((void **)&c, 1, sizeof *c) != CUZK_OK ||
+        cuzk_strdup(&c->own_name, name) != CUZK_OK) {
+        cuzk_c1_free(c);
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory to read it", name);
+    }
+    c->name = c->own_name;
+    *out = c;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_c1_from_memory(cuzk_c1 **out, const uint8_t *data, size_t n, const char *name,
+                                cuzk_err *err) {
+    CUZK_TRY(new_c1(out, name, err));
+    const cuzk_status st = fill(*out, data, n, err);
+    if (st == CUZK_OK) return CUZK_OK;
+    cuzk_c1_free(*out);
+    *out = NULL;
+    return st;
+}
+
+cuzk_status cuzk_c1_open(cuzk_c1 **out, const char *path, cuzk_err *err) {
+    CUZK_TRY(new_c1(out, path, err));
+    cuzk_c1 *c = *out;
+    cuzk_status st = cuzk_map_file(&c->map, path, err);
+    if (st == CUZK_OK) st = fill(c, c->map.data, c->map.len, err);
+    if (st != CUZK_OK) {
+        cuzk_c1_free(c);
+        *out = NULL;
+    } else if (c->owned) {
+        cuzk_map_close(&c->map);
+    }
+    return st;
+}
+
+void cuzk_c1_free(cuzk_c1 *c) {
+    if (!c) return;
+    if (c->map.data) cuzk_map_close(&c->map);
+    cuzk_free(c->owned);
+    cuzk_free(c->own_name);
+    cuzk_free(c);
+}
+
+cuzk_status cuzk__c1_commitments(cuzk_c1 *c, cuzk_err *err) {
+    static const char *const names[] = {"comm_r", "comm_d", "replica_id"};
+    const uint8_t *tail = c->data + c->len - 5 * 32;
+    cuzk_u256 x;
+    c->comm_r = tail;
+    c->comm_d = tail + 32;
+    c->replica_id = tail + 64;
+    c->seed = tail + 96;
+    c->ticket = tail + 128;
+    for (int i = 0; i < 3; i++)
+        if (!cuzk__fr_read(&x, tail + 32 * i))
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "%s: %s: expected a field element (32 bytes, little-endian, below "
+                                "r), actual a greater number: the file is damaged or no C1",
+                                c->name, names[i]);
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_c1_fits(const cuzk_c1 *c, const cuzk_seal_type *type, cuzk_err *err) {
+    if (c->type && c->type != type)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: registered_proof: expected %s as asked for, actual %s", c->name,
+                            type->name, c->type->name);
+    if (strcmp(type->circuit, c->circuit->name) != 0)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: expected a sector of %s, actual proofs for the circuit %s",
+                            c->name, type->name, c->circuit->name);
+    if (type->partitions != c->partitions)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: expected %" PRIu32 " partitions of %s, actual %" PRIu32, c->name,
+                            type->partitions, type->name, c->partitions);
+    return CUZK_OK;
+}
