@@ -96,3 +96,30 @@ cuzk_status cuzk_c1_fits(const cuzk_c1 *c, const cuzk_seal_type *type, cuzk_err 
                             type->partitions, type->name, c->partitions);
     return CUZK_OK;
 }
+
+cuzk_status cuzk_c1_free_values(const cuzk_c1 *c, uint32_t partition, cuzk_u256 *out, size_t n,
+                                cuzk_err *err) {
+    enum { PARENTS = CUZK_POREP_DRG_PARENTS + CUZK_POREP_EXP_PARENTS };
+    const cuzk_porep_circuit *k = &c->circuit->u.porep;
+    cuzk_porep_challenge_values *x;
+    cuzk_c1_challenge m = {0};
+    if (cuzk_alloc((void **)&x, k->challenges, sizeof *x) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory", c->name);
+    for (uint32_t i = 0; i < k->challenges; i++) {
+        cuzk_c1_challenge_at(c, partition, i, &m);
+        x[i].data_leaf = m.data.leaf;
+        x[i].data = m.data.path;
+        for (int p = 0; p < PARENTS; p++) {
+            x[i].column[p] = m.parents[p].rows;
+            x[i].parent[p] = m.parents[p].inclusion.path;
+        }
+        x[i].challenge = m.labels[0].node;
+        x[i].replica = m.replica.path;
+        x[i].own_column = m.own.inclusion.path;
+    }
+    const cuzk_porep_values v = {c->replica_id,        c->comm_d, c->comm_r, m.replica.root,
+                                 m.own.inclusion.root, x};
+    const cuzk_status st = cuzk_porep_frees(out, n, k, &v, err);
+    cuzk_free(x);
+    return st;
+}

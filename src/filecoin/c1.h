@@ -67,6 +67,10 @@ typedef struct cuzk_c1_challenge {
 /* Challenge i of a partition, both in range. Pointers go into c->data. */
 void cuzk_c1_challenge_at(const cuzk_c1 *c, uint32_t partition, uint32_t i, cuzk_c1_challenge *out);
 
+/* Free values of a partition's circuit (circuit/values.h), n of them. */
+cuzk_status cuzk_c1_free_values(const cuzk_c1 *c, uint32_t partition, cuzk_u256 *out, size_t n,
+                                cuzk_err *err) CUZK_MUST_CHECK;
+
 /* ---- internal: the bincode form of one challenge, by offsets ---- */
 
 typedef struct cuzk__c1_layout {
