@@ -2,11 +2,6 @@
 
 #include "base/mem.h"
 
-/* Bitmaps of the aux wires seen in A and in B, and of the inputs seen in B. */
-struct seen {
-    uint64_t *a, *b, *b_input;
-};
-
 static void mark(uint64_t *map, uint32_t i) {
     map[i / 64] |= (uint64_t)1 << (i % 64);
 }
@@ -24,14 +19,14 @@ static void mark_lc(uint64_t *aux, uint64_t *input, const cuzk_r1cs_term *t, uin
     }
 }
 
-static uint64_t popcount(const uint64_t *map, size_t words) {
-    uint64_t n = 0;
+static uint32_t popcount(const uint64_t *map, size_t words) {
+    uint32_t n = 0;
     for (size_t i = 0; i < words; i++)
-        n += (uint64_t)__builtin_popcountll(map[i]);
+        n += (uint32_t)__builtin_popcountll(map[i]);
     return n;
 }
 
-static void mark_inst(struct seen *seen, const cuzk_r1cs *r, const cuzk_r1cs_inst *inst,
+static void mark_inst(cuzk_r1cs_density *seen, const cuzk_r1cs *r, const cuzk_r1cs_inst *inst,
                       cuzk_wire *wires) {
     const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
     const cuzk_r1cs_row *w = r->rows + s->row0;
@@ -39,8 +34,8 @@ static void mark_inst(struct seen *seen, const cuzk_r1cs *r, const cuzk_r1cs_ins
     if (s->n_rows == 0) return;
     cuzk_r1cs_inst_wires(r, inst, wires);
     for (uint32_t k = 0; k < s->n_rows; k++, w++) {
-        mark_lc(seen->a, NULL, terms + w->a, w->b - w->a, wires);
-        mark_lc(seen->b, seen->b_input, terms + w->b, w->c - w->b, wires);
+        mark_lc(seen->a_aux, NULL, terms + w->a, w->b - w->a, wires);
+        mark_lc(seen->b_aux, seen->b_input, terms + w->b, w->c - w->b, wires);
     }
 }
 
@@ -52,34 +47,49 @@ static void file_sizes(cuzk_r1cs_figures *f) {
     f->params_bytes = f->vk_bytes + 20 + 96 * (m - 1 + f->aux + a + b) + 192 * b;
 }
 
-cuzk_status cuzk_r1cs_count(cuzk_r1cs_figures *out, const cuzk_r1cs *r) {
+void cuzk_r1cs_density_free(cuzk_r1cs_density *d) {
+    cuzk_free(d->a_aux);
+    cuzk_free(d->b_aux);
+    cuzk_free(d->b_input);
+    *d = (cuzk_r1cs_density){0};
+}
+
+cuzk_status cuzk_r1cs_density_of(cuzk_r1cs_density *out, const cuzk_r1cs *r) {
     cuzk_status st;
     const size_t aux_words = r->n_aux / 64 + 1, in_words = r->n_inputs / 64 + 1;
-    struct seen seen = {0};
     cuzk_wire *wires = NULL;
-    *out = (cuzk_r1cs_figures){.constraints = r->n_rows, .inputs = r->n_inputs, .aux = r->n_aux};
-    CUZK_TRY_GOTO(cuzk_alloc((void **)&seen.a, aux_words, 8), out);
-    CUZK_TRY_GOTO(cuzk_alloc((void **)&seen.b, aux_words, 8), out);
-    CUZK_TRY_GOTO(cuzk_alloc((void **)&seen.b_input, in_words, 8), out);
+    *out = (cuzk_r1cs_density){0};
+    CUZK_TRY_GOTO(cuzk_alloc((void **)&out->a_aux, aux_words, 8), out);
+    CUZK_TRY_GOTO(cuzk_alloc((void **)&out->b_aux, aux_words, 8), out);
+    CUZK_TRY_GOTO(cuzk_alloc((void **)&out->b_input, in_words, 8), out);
     CUZK_TRY_GOTO(cuzk_alloc((void **)&wires, cuzk_r1cs_max_cols(r), sizeof *wires), out);
+    for (uint32_t i = 0; i < r->n_insts; i++)
+        mark_inst(out, r, &r->insts[i], wires);
+    out->n_a_aux = popcount(out->a_aux, aux_words);
+    out->n_b_aux = popcount(out->b_aux, aux_words);
+    out->n_b_input = popcount(out->b_input, in_words);
+out:
+    cuzk_free(wires);
+    if (st != CUZK_OK) cuzk_r1cs_density_free(out);
+    return st;
+}
+
+cuzk_status cuzk_r1cs_count(cuzk_r1cs_figures *out, const cuzk_r1cs *r) {
+    cuzk_r1cs_density seen;
+    *out = (cuzk_r1cs_figures){.constraints = r->n_rows, .inputs = r->n_inputs, .aux = r->n_aux};
+    CUZK_TRY(cuzk_r1cs_density_of(&seen, r));
     for (uint32_t i = 0; i < r->n_insts; i++) {
         const cuzk_r1cs_shape *s = &r->shapes[r->insts[i].shape];
         for (int m = 0; m < 3; m++)
             out->nnz[m] += s->nnz[m];
         out->bits += s->n_bits;
-        mark_inst(&seen, r, &r->insts[i], wires);
     }
-    out->a_aux = popcount(seen.a, aux_words);
-    out->b_aux = popcount(seen.b, aux_words);
-    out->b_input = popcount(seen.b_input, in_words);
+    out->a_aux = seen.n_a_aux;
+    out->b_aux = seen.n_b_aux;
+    out->b_input = seen.n_b_input;
+    cuzk_r1cs_density_free(&seen);
     while ((uint64_t)1 << out->log2_domain < out->constraints + out->inputs)
         out->log2_domain++;
     file_sizes(out);
-    st = CUZK_OK;
-out:
-    cuzk_free(seen.a);
-    cuzk_free(seen.b);
-    cuzk_free(seen.b_input);
-    cuzk_free(wires);
-    return st;
+    return CUZK_OK;
 }

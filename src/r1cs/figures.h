@@ -16,6 +16,15 @@ typedef struct cuzk_r1cs_figures {
     uint64_t params_bytes, vk_bytes; /* bellperson's files for this circuit on BLS12-381 */
 } cuzk_r1cs_figures;
 
+/* Which wires have a non-zero coefficient in A, in B: one bit each (in A every input has one, by
+ * the input rows). bellperson's keys hold points for these wires only. */
+typedef struct cuzk_r1cs_density {
+    uint64_t *a_aux, *b_aux, *b_input; /* bit i of word i / 64; one word more than needed */
+    uint32_t n_a_aux, n_b_aux, n_b_input;
+} cuzk_r1cs_density;
+cuzk_status cuzk_r1cs_density_of(cuzk_r1cs_density *out, const cuzk_r1cs *r) CUZK_MUST_CHECK;
+void cuzk_r1cs_density_free(cuzk_r1cs_density *d);
+
 /* Counts everything. Needs n_aux / 4 bytes of memory. */
 cuzk_status cuzk_r1cs_count(cuzk_r1cs_figures *out, const cuzk_r1cs *r) CUZK_MUST_CHECK;
 
