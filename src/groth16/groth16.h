@@ -29,7 +29,9 @@ const char *cuzk_prove_stage_name(cuzk_prove_stage stage);
 
 typedef struct cuzk_prove_opts {
     const cuzk_u256 *r, *s; /* plain blinding; NULL: fresh from getrandom, uniform */
-    cuzk_cpu_impl impl;     /* of a backend that cuzk_groth16_prove opens itself */
+    cuzk_backend *backend;  /* where cuzk_groth16_prove computes; NULL: on a CPU backend that it
+                               opens itself */
+    cuzk_cpu_impl impl;     /* of that one */
     cuzk_pool *pool;
     cuzk_groth16_sums *sums; /* takes the sums before blinding, for tests: they tell about the
                                 witness; NULL: not wanted */
@@ -42,6 +44,7 @@ typedef struct cuzk_prove_opts {
 
 typedef struct cuzk_prove_stats {
     int64_t ns[CUZK_STAGE_COUNT]; /* wall time by stage */
+    cuzk_sums_stats sums;         /* of the backend, whose upload counts to EVAL above */
 } cuzk_prove_stats;
 
 /* Proves and checks the proof with the key's own verifying key before giving it out. witness:

@@ -80,6 +80,7 @@ static void add_times(cuzk_prove_stats *to, const cuzk_sums_stats *from) {
     };
     for (int i = 0; i < CUZK_SUMS_STAGES; i++)
         to->ns[stage[i]] += from->ns[i];
+    to->sums = *from;
 }
 
 static cuzk_status make_points(const attempt *at, cuzk_slot *slot, cuzk_proof *out, cuzk_err *err) {
@@ -145,6 +146,7 @@ static bool same_proof(const cuzk_proof *p, const cuzk_proof *q) {
 /* A device key and a slot for one proof. */
 typedef struct {
     cuzk_backend *backend;
+    bool borrowed;
     cuzk_device_key *key;
     cuzk_slot *slot;
 } device;
@@ -153,13 +155,14 @@ static void close_device(device *d) {
     if (!d->backend) return;
     d->backend->ops->slot_free(d->slot);
     d->backend->ops->key_free(d->key);
-    d->backend->ops->close(d->backend);
+    if (!d->borrowed) d->backend->ops->close(d->backend);
 }
 
-static cuzk_status open_cpu(device *d, const cuzk_proving_key *key, cuzk_cpu_impl impl,
-                            cuzk_pool *pool, cuzk_err *err) {
-    memset(d, 0, sizeof *d);
-    CUZK_TRY(cuzk_cpu_backend_open(&d->backend, impl, pool, err));
+/* On the caller's backend, or on a CPU backend of its own. */
+static cuzk_status open_device(device *d, cuzk_backend *given, const cuzk_proving_key *key,
+                               cuzk_cpu_impl impl, cuzk_pool *pool, cuzk_err *err) {
+    *d = (device){.backend = given, .borrowed = given != NULL};
+    if (!given) CUZK_TRY(cuzk_cpu_backend_open(&d->backend, impl, pool, err));
     CUZK_TRY(d->backend->ops->key_load(d->backend, &d->key, key, err));
     return d->backend->ops->slot_new(d->key, &d->slot, err);
 }
@@ -171,7 +174,7 @@ static cuzk_status explain_failure(const attempt *failed, const cuzk_proof *bad,
     attempt at = *failed;
     device cpu;
     cuzk_proof again;
-    cuzk_status st = open_cpu(&cpu, at.key, CUZK_CPU_PORTABLE, opts->pool, err);
+    cuzk_status st = open_device(&cpu, NULL, at.key, CUZK_CPU_PORTABLE, opts->pool, err);
     if (st == CUZK_OK) st = make_points(&at, cpu.slot, &again, err);
     close_device(&cpu);
     bool same = st == CUZK_OK && same_proof(bad, &again);
@@ -284,13 +287,13 @@ cuzk_status cuzk_groth16_prove(const cuzk_zkey *zk, const void *witness,
     const cuzk_wires wires = {.full = witness};
     cuzk_proving_key key;
     cuzk_vk vk = {0};
-    device cpu;
+    device dev;
     memset(out, 0, sizeof *out);
     cuzk_zkey_proving_key(zk, &key);
-    cuzk_status st = open_cpu(&cpu, &key, opts.impl, opts.pool, err);
+    cuzk_status st = open_device(&dev, opts.backend, &key, opts.impl, opts.pool, err);
     if (st == CUZK_OK) st = cuzk_zkey_vk(zk, &vk, err);
-    if (st == CUZK_OK) st = cuzk_groth16_prove_slot(cpu.slot, &wires, &vk, &opts, out, stats, err);
-    close_device(&cpu);
+    if (st == CUZK_OK) st = cuzk_groth16_prove_slot(dev.slot, &wires, &vk, &opts, out, stats, err);
+    close_device(&dev);
     cuzk_vk_free(&vk);
     cuzk_wipe(&opts, sizeof opts);
     return st;
