@@ -97,12 +97,60 @@ static int window_digit(const windows *win, const uint8_t *scalar, unsigned w) {
 #define FB_BA bls12_381_g2
 #include "curve/fixed_base.inl.h"
 
+struct cuzk_fixed_base {
+    windows win;
+    void *table;
+    size_t bytes;
+    cuzk_status (*make)(const windows *win, void *table, const void *base, cuzk_pool *pool);
+    cuzk_status (*run)(const windows *win, void *table, void *out, const void *scalars, size_t n,
+                       cuzk_pool *pool);
+};
+
+static void choose(cuzk_fixed_base *f, const cuzk_curve *c, cuzk_group g) {
+    const bool g1 = g == CUZK_G1;
+    if (c->id == CUZK_BN254) {
+        f->make = g1 ? bn254_g1_fixed_make : bn254_g2_fixed_make;
+        f->run = g1 ? bn254_g1_fixed_run : bn254_g2_fixed_run;
+    } else {
+        f->make = g1 ? bls12_381_g1_fixed_make : bls12_381_g2_fixed_make;
+        f->run = g1 ? bls12_381_g1_fixed_run : bls12_381_g2_fixed_run;
+    }
+}
+
+cuzk_status cuzk_fixed_base_new(cuzk_fixed_base **out, const cuzk_curve *c, cuzk_group g,
+                                const void *base, size_t n_total, cuzk_pool *pool) {
+    void *mem;
+    *out = NULL;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_fixed_base)));
+    cuzk_fixed_base *f = mem;
+    choose(f, c, g);
+    f->win = windows_for(n_total, c->fr->bits);
+    f->bytes = f->win.half * f->win.count * cuzk_curve_group(c, g)->point_size;
+    cuzk_status st = cuzk_big_alloc(&f->table, f->bytes);
+    if (st == CUZK_OK) st = f->make(&f->win, f->table, base, pool);
+    if (st == CUZK_OK)
+        *out = f;
+    else
+        cuzk_fixed_base_free(f);
+    return st;
+}
+
+cuzk_status cuzk_fixed_base_run(const cuzk_fixed_base *f, void *out, const void *scalars, size_t n,
+                                cuzk_pool *pool) {
+    return f->run(&f->win, f->table, out, scalars, n, pool);
+}
+
+void cuzk_fixed_base_free(cuzk_fixed_base *f) {
+    if (!f) return;
+    cuzk_big_free(f->table, f->bytes);
+    cuzk_free(f);
+}
+
 cuzk_status cuzk_fixed_base_mul(const cuzk_curve *c, cuzk_group g, void *out, const void *base,
                                 const void *scalars, size_t n, cuzk_pool *pool) {
-    const unsigned bits = c->fr->bits;
-    if (c->id == CUZK_BN254)
-        return g == CUZK_G1 ? bn254_g1_fixed_mul(out, base, scalars, n, bits, pool)
-                            : bn254_g2_fixed_mul(out, base, scalars, n, bits, pool);
-    return g == CUZK_G1 ? bls12_381_g1_fixed_mul(out, base, scalars, n, bits, pool)
-                        : bls12_381_g2_fixed_mul(out, base, scalars, n, bits, pool);
+    cuzk_fixed_base *f;
+    CUZK_TRY(cuzk_fixed_base_new(&f, c, g, base, n, pool));
+    const cuzk_status st = cuzk_fixed_base_run(f, out, scalars, n, pool);
+    cuzk_fixed_base_free(f);
+    return st;
 }

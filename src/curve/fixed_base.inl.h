@@ -9,8 +9,9 @@
 #define EC_(name) FB_CAT(FB_EC, name)
 #define BA_(name) FB_CAT(FB_BA, name)
 
+/* Making a table, or products with it. */
 typedef struct FB_(job_t) {
-    windows win;
+    const windows *win;
     EC_(affine_t) * table; /* window w from w * half on: 1, 2, …, half times 2^(bits w) base */
     uint8_t *out;
     const uint8_t *scalars;
@@ -20,14 +21,14 @@ typedef struct FB_(job_t) {
 /* Fills window w, whose first entry is there: the first m multiples give the next m. */
 static void FB_(fill)(void *arg, size_t w) {
     FB_(job_t) *job = arg;
-    EC_(affine_t) *t = job->table + w * job->win.half;
+    EC_(affine_t) *t = job->table + w * job->win->half;
     void *mem;
     if (cuzk_alloc(&mem, 1, sizeof(BA_(scratch_t))) != CUZK_OK) {
         atomic_store(&job->failed, true);
         return;
     }
     BA_(scratch_t) *s = mem;
-    for (size_t m = 1; m < job->win.half; m *= 2) {
+    for (size_t m = 1; m < job->win->half; m *= 2) {
         for (size_t i = 0; i < m; i += CUZK__BATCH) {
             const size_t n = m - i < CUZK__BATCH ? m - i : CUZK__BATCH;
             for (size_t k = 0; k < n; k++)
@@ -60,11 +61,11 @@ static void FB_(range)(void *arg, size_t begin, size_t end) {
     }
     BA_(scratch_t) *s = mem;
     memset(job->out + begin * size, 0, (end - begin) * size);
-    for (unsigned w = 0; w < job->win.count; w++) {
-        const EC_(affine_t) *t = job->table + w * job->win.half;
+    for (unsigned w = 0; w < job->win->count; w++) {
+        const EC_(affine_t) *t = job->table + w * job->win->half;
         size_t n = 0;
         for (size_t i = begin; i < end; i++) {
-            const int d = window_digit(&job->win, job->scalars + 32 * i, w);
+            const int d = window_digit(job->win, job->scalars + 32 * i, w);
             if (d == 0) continue;
             if (d > 0)
                 s->b[n] = t[d - 1];
@@ -86,28 +87,29 @@ static void FB_(range)(void *arg, size_t begin, size_t end) {
     cuzk_free(mem);
 }
 
-static cuzk_status FB_(mul)(void *out, const void *base, const void *scalars, size_t n,
-                            unsigned scalar_bits, cuzk_pool *pool) {
-    FB_(job_t) job = {.win = windows_for(n, scalar_bits), .out = out, .scalars = scalars};
-    const size_t entries = job.win.half * job.win.count;
-    const size_t bytes = entries * sizeof *job.table;
-    void *table;
-    CUZK_TRY(cuzk_big_alloc(&table, bytes));
-    job.table = table;
+/* table: win->half * win->count points. */
+static cuzk_status FB_(make)(const windows *win, void *table, const void *base, cuzk_pool *pool) {
+    FB_(job_t) job = {.win = win, .table = table};
     atomic_init(&job.failed, false);
     EC_(affine_t) p;
     EC_(xyzz_t) t;
     memcpy(&p, base, sizeof p);
-    for (unsigned w = 0; w < job.win.count; w++) {
-        job.table[w * job.win.half] = p;
+    for (unsigned w = 0; w < win->count; w++) {
+        job.table[w * win->half] = p;
         EC_(xyzz_from_affine)(&t, &p);
-        for (unsigned i = 0; i < job.win.bits; i++)
+        for (unsigned i = 0; i < win->bits; i++)
             EC_(xyzz_dbl)(&t, &t);
         EC_(xyzz_to_affine)(&p, &t);
     }
-    cuzk_pool_run(pool, job.win.count, FB_(fill), &job);
-    if (!atomic_load(&job.failed)) cuzk_pool_run_ranges(pool, n, CUZK__BATCH, 2, FB_(range), &job);
-    cuzk_big_free(table, bytes);
+    cuzk_pool_run(pool, win->count, FB_(fill), &job);
+    return atomic_load(&job.failed) ? CUZK_STATUS_NO_MEMORY : CUZK_OK;
+}
+
+static cuzk_status FB_(run)(const windows *win, void *table, void *out, const void *scalars,
+                            size_t n, cuzk_pool *pool) {
+    FB_(job_t) job = {.win = win, .table = table, .out = out, .scalars = scalars};
+    atomic_init(&job.failed, false);
+    cuzk_pool_run_ranges(pool, n, CUZK__BATCH, 2, FB_(range), &job);
     return atomic_load(&job.failed) ? CUZK_STATUS_NO_MEMORY : CUZK_OK;
 }
 

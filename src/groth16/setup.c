@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "format/binfile.h"
 #include "format/zkey.h"
+#include "groth16/lagrange.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ typedef struct {
     cuzk_u256 *col[3];   /* n_wires each: A_s, B_s, C_s (tau) */
     uint8_t *points;     /* one batch */
     cuzk_u256 *scalars;  /* one batch, plain */
+    cuzk_fixed_base *table[2];
 } setup;
 
 enum { BATCH = 1 << 16 };
@@ -55,65 +57,6 @@ cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const
     return CUZK_OK;
 }
 
-static void fr_inverse_all(const cuzk_fr_ops *fr, cuzk_u256 *x, cuzk_u256 *prefix, size_t n) {
-    cuzk_u256 acc = fr->one, inv, t;
-    for (size_t i = 0; i < n; i++) {
-        prefix[i] = acc;
-        fr->mul(&acc, &acc, &x[i]);
-    }
-    fr->inv(&inv, &acc);
-    for (size_t i = n; i-- > 0;) {
-        fr->mul(&t, &inv, &prefix[i]);
-        fr->mul(&inv, &inv, &x[i]);
-        x[i] = t;
-    }
-}
-
-/* x[i] = scale * u_i / (tau - u_i) for u_i = first * step^i. With u over the m-th roots of unity
- * and scale = (tau^m - 1) / m these are Lagrange values at tau. */
-static cuzk_status lagrange_values(const setup *s, cuzk_u256 *x, size_t n, const cuzk_u256 *first,
-                                   const cuzk_u256 *step, const cuzk_u256 *scale, cuzk_err *err) {
-    const cuzk_fr_ops *fr = s->fr;
-    void *mem;
-    if (cuzk_big_alloc(&mem, n * sizeof(cuzk_u256)) != CUZK_OK)
-        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for Lagrange values");
-    cuzk_u256 u = *first;
-    bool hit = false;
-    for (size_t i = 0; i < n; i++) {
-        static const cuzk_u256 zero;
-        fr->sub(&x[i], &s->toxic->tau, &u);
-        hit = hit || memcmp(&x[i], &zero, sizeof zero) == 0;
-        fr->mul(&u, &u, step);
-    }
-    if (!hit) fr_inverse_all(fr, x, mem, n);
-    u = *first;
-    fr->mul(&u, &u, scale);
-    for (size_t i = 0; i < n && !hit; i++) {
-        fr->mul(&x[i], &x[i], &u);
-        fr->mul(&u, &u, step);
-    }
-    cuzk_wipe(mem, n * sizeof(cuzk_u256));
-    cuzk_big_free(mem, n * sizeof(cuzk_u256));
-    if (hit)
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "tau is a root of unity of the domain: choose another seed");
-    return CUZK_OK;
-}
-
-/* (tau^(2^log2m) - 1) / 2^log2m */
-static void lagrange_scale(const setup *s, unsigned log2m, cuzk_u256 *scale) {
-    const cuzk_fr_ops *fr = s->fr;
-    cuzk_u256 t = s->toxic->tau, two, m = fr->one;
-    fr->add(&two, &fr->one, &fr->one);
-    for (unsigned i = 0; i < log2m; i++) {
-        fr->mul(&t, &t, &t);
-        fr->mul(&m, &m, &two);
-    }
-    fr->sub(&t, &t, &fr->one);
-    fr->inv(&m, &m);
-    fr->mul(scale, &t, &m);
-}
-
 static void add_row(const setup *s, const cuzk_circom_r1cs_row *row, const cuzk_u256 *l) {
     for (int k = 0; k < 3; k++) {
         const uint8_t *t = row->lc[k].terms;
@@ -130,8 +73,9 @@ static void add_row(const setup *s, const cuzk_circom_r1cs_row *row, const cuzk_
 static cuzk_status columns(setup *s, cuzk_err *err) {
     cuzk_u256 w, scale;
     cuzk_fr_root(s->fr, &w, 5, s->log2n);
-    lagrange_scale(s, s->log2n, &scale);
-    CUZK_TRY(lagrange_values(s, s->lagrange, s->n, &s->fr->one, &w, &scale, err));
+    cuzk__lagrange_scale(s->fr, &s->toxic->tau, s->log2n, &scale);
+    CUZK_TRY(cuzk__lagrange(s->fr, s->lagrange, s->n, &s->toxic->tau, &s->fr->one, &w, &scale,
+                            s->pool, err));
     cuzk_circom_r1cs_iter it;
     cuzk_circom_r1cs_row row;
     cuzk_circom_r1cs_iter_init(&it, s->r1cs);
@@ -161,13 +105,19 @@ static cuzk_status put_points(setup *s, cuzk_group group, size_t n,
                               void (*fill)(const setup *s, cuzk_u256 *x, size_t first, size_t n),
                               cuzk_err *err) {
     const cuzk_group_ops *g = cuzk_curve_group(s->curve, group);
+    cuzk_fixed_base **table = &s->table[group == CUZK_G2];
+    if (!*table) {
+        const size_t total = group == CUZK_G1 ? s->n + 3 * s->n_wires : s->n_wires;
+        cuzk_status st = cuzk_fixed_base_new(table, s->curve, group, g->generator, total, s->pool);
+        if (st != CUZK_OK)
+            return cuzk_err_set(err, st, "fixed-base table: %s", cuzk_status_text(st));
+    }
     for (size_t i = 0; i < n; i += BATCH) {
         size_t m = n - i < BATCH ? n - i : BATCH;
         fill(s, s->scalars, i, m);
         for (size_t j = 0; j < m; j++)
             s->fr->from_mont(&s->scalars[j], &s->scalars[j]);
-        cuzk_status st =
-            cuzk_fixed_base_mul(s->curve, group, s->points, g->generator, s->scalars, m, s->pool);
+        cuzk_status st = cuzk_fixed_base_run(*table, s->points, s->scalars, m, s->pool);
         if (st != CUZK_OK)
             return cuzk_err_set(err, st, "fixed-base multiplication: %s", cuzk_status_text(st));
         CUZK_TRY(put(s, s->points, m * g->point_size, err));
@@ -219,10 +169,11 @@ static cuzk_status h_scalars(setup *s, cuzk_err *err) {
     cuzk_u256 first, step, scale, inv;
     cuzk_fr_root(s->fr, &first, 5, s->log2n + 1);
     s->fr->mul(&step, &first, &first);
-    lagrange_scale(s, s->log2n + 1, &scale);
+    cuzk__lagrange_scale(s->fr, &s->toxic->tau, s->log2n + 1, &scale);
     s->fr->inv(&inv, &s->toxic->delta);
     s->fr->mul(&scale, &scale, &inv);
-    return lagrange_values(s, s->lagrange, s->n, &first, &step, &scale, err);
+    return cuzk__lagrange(s->fr, s->lagrange, s->n, &s->toxic->tau, &first, &step, &scale, s->pool,
+                          err);
 }
 
 static cuzk_status put_multiple(setup *s, cuzk_group group, const cuzk_u256 *mont, cuzk_err *err) {
@@ -353,6 +304,8 @@ static cuzk_status allocate(setup *s, cuzk_err *err) {
 }
 
 static void release(setup *s) {
+    cuzk_fixed_base_free(s->table[0]);
+    cuzk_fixed_base_free(s->table[1]);
     size_t wires = s->n_wires * sizeof(cuzk_u256);
     cuzk_wipe(s->lagrange, s->n * sizeof(cuzk_u256));
     cuzk_big_free(s->lagrange, s->n * sizeof(cuzk_u256));

@@ -3,9 +3,13 @@
 #ifndef CUZK_GROTH16_SETUP_H
 #define CUZK_GROTH16_SETUP_H
 
+#include "base/file.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "format/params.h"
 #include "format/r1cs.h"
+#include "groth16/params_key.h"
+#include "r1cs/figures.h"
 
 #include <stdio.h>
 
@@ -24,5 +28,14 @@ cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const
 cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
                                     const char *path, cuzk_pool *pool, FILE *progress,
                                     cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Writes a .params, as bellperson does, for a compact circuit: standard generators. *vk: its
+ * verifying key, free with cuzk_params_vk_free; hash: the BLAKE2b-512 digest of what was written
+ * (64 bytes). out is open and stays so. The rest as above; needs about 130 bytes of memory for
+ * each wire and 32 for each row of the domain. */
+cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
+                                      const cuzk_toxic *toxic, const char *name, cuzk_out *out,
+                                      cuzk_params_vk *vk, uint8_t hash[64], cuzk_pool *pool,
+                                      FILE *progress, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -1,0 +1,370 @@
+/* DESIGN. As in setup.c: scalars first, then fixed-base multiplications section by section, written
+ * from front to back. The columns A_s, B_s, C_s(tau) of the flat wires come from one walk over the
+ * compact system's rows. */
+#include "groth16/setup.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "curve/zcash.h"
+#include "groth16/lagrange.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { BATCH = 1 << 17, G2_COST = 3 /* of a point, in those of G1, for progress */ };
+
+typedef enum { SECTION_IC, SECTION_H, SECTION_L, SECTION_A, SECTION_B } section;
+
+typedef struct {
+    const cuzk_r1cs *r;
+    const cuzk_r1cs_density *density;
+    const cuzk_toxic *toxic;
+    const char *name;
+    const cuzk_curve *curve;
+    const cuzk_fr_ops *fr;
+    cuzk_pool *pool;
+    cuzk_out *out;
+    cuzk_hash *hash;
+    cuzk_params_vk *vk;
+    cuzk_progress progress;
+    cuzk_params_counts n;
+    unsigned log2n;
+    size_t n_wires;
+    cuzk_u256 *lagrange; /* of the rows at tau; freed after the columns */
+    cuzk_u256 *col[3];   /* n_wires each, inputs first */
+    cuzk_u256 inv_gamma, inv_delta, h_scale;
+    uint32_t *dense; /* wires of the section that is being made */
+    uint8_t *points; /* one batch */
+    cuzk_u256 *scalars;
+    cuzk_fixed_base *table[2];
+    size_t row; /* while walking */
+} setup;
+
+/* ---- columns ---- */
+
+static cuzk_status add_row(void *ctx, const cuzk_flat_term *t, const uint32_t n[3],
+                           const cuzk_u256 *coefs) {
+    setup *s = ctx;
+    const cuzk_fr_ops *fr = s->fr;
+    const cuzk_u256 *l = &s->lagrange[s->row++];
+    for (int m = 0; m < 3; t += n[m++]) {
+        for (uint32_t i = 0; i < n[m]; i++) {
+            const cuzk_wire w = t[i].wire;
+            cuzk_u256 *col = &s->col[m][w & CUZK_WIRE_AUX ? s->n.ic + (w & ~CUZK_WIRE_AUX) : w];
+            cuzk_u256 v;
+            if (t[i].coef == CUZK_COEF_ONE) {
+                fr->add(col, col, l);
+            } else if (t[i].coef == CUZK_COEF_MINUS_ONE) {
+                fr->sub(col, col, l);
+            } else {
+                fr->mul(&v, &coefs[t[i].coef], l);
+                fr->add(col, col, &v);
+            }
+        }
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status columns(setup *s, cuzk_err *err) {
+    const cuzk_fr_ops *fr = s->fr;
+    const cuzk_u256 *tau = &s->toxic->tau;
+    const cuzk_row_sink sink = {add_row, s};
+    cuzk_u256 w, scale;
+    cuzk_fr_root(fr, &w, 7, s->log2n);
+    cuzk__lagrange_scale(fr, tau, s->log2n, &scale);
+    CUZK_TRY(cuzk__lagrange(fr, s->lagrange, (size_t)s->n.h + 1, tau, &fr->one, &w, &scale, s->pool,
+                            err));
+    const cuzk_status st = cuzk_r1cs_expand(s->r, 0, s->r->n_rows, &sink);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "%s: reading the rows", s->name);
+    /* the rows that bind the inputs: input i * 0 = 0 */
+    for (uint32_t i = 0; i < s->n.ic; i++)
+        fr->add(&s->col[0][i], &s->col[0][i], &s->lagrange[s->r->n_rows + i]);
+    return CUZK_OK;
+}
+
+static void constants(setup *s) {
+    const cuzk_fr_ops *fr = s->fr;
+    cuzk_u256 t = s->toxic->tau;
+    fr->inv(&s->inv_gamma, &s->toxic->gamma);
+    fr->inv(&s->inv_delta, &s->toxic->delta);
+    for (unsigned i = 0; i < s->log2n; i++)
+        fr->mul(&t, &t, &t);
+    fr->sub(&t, &t, &fr->one);
+    fr->mul(&s->h_scale, &t, &s->inv_delta);
+}
+
+/* ---- scalars ---- */
+
+typedef struct {
+    setup *s;
+    section which;
+    size_t first;
+    atomic_bool zero;
+} filler;
+
+/* (beta A + alpha B + C) / divisor */
+static void combine(const setup *s, cuzk_u256 *x, size_t wire, const cuzk_u256 *inv) {
+    const cuzk_fr_ops *fr = s->fr;
+    cuzk_u256 t;
+    fr->mul(x, &s->col[0][wire], &s->toxic->beta);
+    fr->mul(&t, &s->col[1][wire], &s->toxic->alpha);
+    fr->add(x, x, &t);
+    fr->add(x, x, &s->col[2][wire]);
+    fr->mul(x, x, inv);
+}
+
+static void fill_h(const filler *f, size_t begin, size_t end) {
+    const cuzk_fr_ops *fr = f->s->fr;
+    const uint64_t e = f->first + begin;
+    cuzk_u256 x;
+    fr->pow(&x, &f->s->toxic->tau, &e, 1);
+    fr->mul(&x, &x, &f->s->h_scale);
+    for (size_t i = begin; i < end; i++) {
+        fr->from_mont(&f->s->scalars[i], &x);
+        fr->mul(&x, &x, &f->s->toxic->tau);
+    }
+}
+
+static void fill_range(void *ctx, size_t begin, size_t end) {
+    static const cuzk_u256 zero;
+    filler *f = ctx;
+    const setup *s = f->s;
+    if (f->which == SECTION_H) {
+        fill_h(f, begin, end);
+        return;
+    }
+    for (size_t i = begin; i < end; i++) {
+        const size_t at = f->first + i;
+        cuzk_u256 x;
+        if (f->which == SECTION_IC)
+            combine(s, &x, at, &s->inv_gamma);
+        else if (f->which == SECTION_L)
+            combine(s, &x, s->n.ic + at, &s->inv_delta);
+        else
+            x = s->col[f->which == SECTION_B][s->dense[at]];
+        if (memcmp(&x, &zero, sizeof zero) == 0) atomic_store(&f->zero, true);
+        s->fr->from_mont(&s->scalars[i], &x);
+    }
+}
+
+/* Which wires have points in A or in B. */
+static void list_dense(setup *s, section which) {
+    const cuzk_r1cs_density *d = s->density;
+    const uint64_t *aux = which == SECTION_A ? d->a_aux : d->b_aux;
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->n.ic; i++)
+        if (which == SECTION_A || (d->b_input[i / 64] >> (i % 64) & 1)) s->dense[n++] = i;
+    for (uint32_t i = 0; i < s->n.l; i++)
+        if (aux[i / 64] >> (i % 64) & 1) s->dense[n++] = s->n.ic + i;
+}
+
+/* ---- points ---- */
+
+static cuzk_status put(setup *s, const void *data, size_t n, cuzk_err *err) {
+    cuzk_hash_update(s->hash, data, n);
+    return cuzk_out_write(s->out, data, n, err);
+}
+
+static cuzk_status put_count(setup *s, uint32_t n, cuzk_err *err) {
+    uint8_t b[4];
+    cuzk_st_u32be(b, n);
+    return put(s, b, sizeof b, err);
+}
+
+typedef struct {
+    cuzk_group g;
+    uint8_t *points;
+} encoder;
+
+static void encode_range(void *ctx, size_t begin, size_t end) {
+    const encoder *e = ctx;
+    uint8_t *at = e->points + begin * cuzk_zcash_size(e->g);
+    cuzk_zcash_write(e->g, at, at, end - begin);
+}
+
+/* Points first .. first+n-1 of a section into s->points. */
+static cuzk_status make_batch(setup *s, section which, cuzk_group g, size_t first, size_t n,
+                              cuzk_err *err) {
+    enum { MIN_LEN = 1024 };
+    filler f = {.s = s, .which = which, .first = first};
+    atomic_init(&f.zero, false);
+    cuzk_pool_run_ranges(s->pool, n, MIN_LEN, 4, fill_range, &f);
+    if (atomic_load(&f.zero))
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "%s: a wire is in no constraint, or vanishes for these secrets: choose "
+                            "another seed",
+                            s->name);
+    const cuzk_status st =
+        cuzk_fixed_base_run(s->table[g == CUZK_G2], s->points, s->scalars, n, s->pool);
+    if (st != CUZK_OK)
+        return cuzk_err_set(err, st, "fixed-base multiplication: %s", cuzk_status_text(st));
+    return CUZK_OK;
+}
+
+static cuzk_status put_section(setup *s, section which, cuzk_group g, uint32_t n, cuzk_err *err) {
+    encoder e = {g, s->points};
+    CUZK_TRY(put_count(s, n, err));
+    for (size_t i = 0; i < n; i += BATCH) {
+        const size_t m = n - i < BATCH ? n - i : BATCH;
+        CUZK_TRY(make_batch(s, which, g, i, m, err));
+        cuzk_pool_run_ranges(s->pool, m, 1024, 4, encode_range, &e);
+        CUZK_TRY(put(s, s->points, m * cuzk_zcash_size(g), err));
+        cuzk_progress_add(&s->progress, g == CUZK_G1 ? m : G2_COST * m);
+    }
+    return CUZK_OK;
+}
+
+/* ---- the verifying key ---- */
+
+static void multiple(const setup *s, cuzk_group group, const cuzk_u256 *mont, cuzk_point *out) {
+    const cuzk_group_ops *g = cuzk_curve_group(s->curve, group);
+    cuzk_u256 k;
+    s->fr->from_mont(&k, mont);
+    memset(out, 0, sizeof *out);
+    g->mul(out, g->generator, &k);
+    cuzk_wipe(&k, sizeof k);
+}
+
+static cuzk_status make_vk(setup *s, cuzk_err *err) {
+    const cuzk_toxic *t = s->toxic;
+    cuzk_vk *vk = &s->vk->vk;
+    void *ic;
+    vk->curve = s->curve;
+    multiple(s, CUZK_G1, &t->alpha, &vk->alpha1);
+    multiple(s, CUZK_G1, &t->beta, &s->vk->beta1);
+    multiple(s, CUZK_G2, &t->beta, &vk->beta2);
+    multiple(s, CUZK_G2, &t->gamma, &vk->gamma2);
+    multiple(s, CUZK_G1, &t->delta, &s->vk->delta1);
+    multiple(s, CUZK_G2, &t->delta, &vk->delta2);
+    if (cuzk_alloc(&ic, s->n.ic, CUZK_ZCASH_G1) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory", s->name);
+    vk->ic = ic;
+    vk->n_public = s->n.ic - 1;
+    for (size_t i = 0; i < s->n.ic; i += BATCH) {
+        const size_t m = s->n.ic - i < BATCH ? s->n.ic - i : BATCH;
+        CUZK_TRY(make_batch(s, SECTION_IC, CUZK_G1, i, m, err));
+        memcpy(vk->ic + i * CUZK_ZCASH_G1, s->points, m * CUZK_ZCASH_G1);
+    }
+    cuzk_buf bytes = CUZK_BUF_INIT;
+    cuzk_params_vk_to_bytes(s->vk, &bytes);
+    cuzk_status st = cuzk_buf_status(&bytes);
+    if (st == CUZK_OK) st = put(s, bytes.data, bytes.len, err);
+    cuzk_buf_free(&bytes);
+    return st;
+}
+
+/* ---- the whole ---- */
+
+static cuzk_status make_tables(setup *s, cuzk_err *err) {
+    const size_t n1 = (size_t)s->n.ic + s->n.h + s->n.l + s->n.a + s->n.b;
+    cuzk_status st =
+        cuzk_fixed_base_new(&s->table[0], s->curve, CUZK_G1, s->curve->g1.generator, n1, s->pool);
+    if (st == CUZK_OK)
+        st = cuzk_fixed_base_new(&s->table[1], s->curve, CUZK_G2, s->curve->g2.generator, s->n.b,
+                                 s->pool);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "fixed-base table: %s", cuzk_status_text(st));
+    return CUZK_OK;
+}
+
+static cuzk_status make_all(setup *s, cuzk_err *err) {
+    CUZK_TRY(columns(s, err));
+    constants(s);
+    CUZK_TRY(make_tables(s, err));
+    CUZK_TRY(make_vk(s, err));
+    CUZK_TRY(put_section(s, SECTION_H, CUZK_G1, s->n.h, err));
+    CUZK_TRY(put_section(s, SECTION_L, CUZK_G1, s->n.l, err));
+    list_dense(s, SECTION_A);
+    CUZK_TRY(put_section(s, SECTION_A, CUZK_G1, s->n.a, err));
+    list_dense(s, SECTION_B);
+    CUZK_TRY(put_section(s, SECTION_B, CUZK_G1, s->n.b, err));
+    return put_section(s, SECTION_B, CUZK_G2, s->n.b, err);
+}
+
+typedef struct {
+    void **to;
+    size_t bytes;
+    bool secret;
+} block;
+
+enum { BLOCKS = 7 };
+
+static void list_blocks(setup *s, block out[BLOCKS]) {
+    const size_t wires = s->n_wires * sizeof(cuzk_u256);
+    const block list[BLOCKS] = {
+        {(void **)&s->lagrange, ((size_t)s->n.h + 1) * sizeof(cuzk_u256), true},
+        {(void **)&s->col[0], wires, true},
+        {(void **)&s->col[1], wires, true},
+        {(void **)&s->col[2], wires, true},
+        {(void **)&s->dense, s->n_wires * sizeof *s->dense, false},
+        {(void **)&s->points, (size_t)BATCH * CUZK_ZCASH_G2, false},
+        {(void **)&s->scalars, BATCH * sizeof(cuzk_u256), true},
+    };
+    memcpy(out, list, sizeof list);
+}
+
+static cuzk_status allocate(setup *s, cuzk_err *err) {
+    block b[BLOCKS];
+    list_blocks(s, b);
+    for (int i = 0; i < BLOCKS; i++) {
+        void *mem;
+        if (cuzk_big_alloc(&mem, b[i].bytes) != CUZK_OK)
+            return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY,
+                                "%s: not enough memory for a setup of 2^%u rows and %zu wires",
+                                s->name, s->log2n, s->n_wires);
+        *b[i].to = mem;
+    }
+    return CUZK_OK;
+}
+
+static void release(setup *s) {
+    block b[BLOCKS];
+    list_blocks(s, b);
+    for (int i = 0; i < BLOCKS; i++) {
+        if (*b[i].to && b[i].secret) cuzk_wipe(*b[i].to, b[i].bytes);
+        cuzk_big_free(*b[i].to, b[i].bytes);
+    }
+    cuzk_fixed_base_free(s->table[0]);
+    cuzk_fixed_base_free(s->table[1]);
+    cuzk_hash_free(s->hash);
+    cuzk_wipe(s, sizeof *s);
+}
+
+cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
+                                      const cuzk_toxic *toxic, const char *name, cuzk_out *out,
+                                      cuzk_params_vk *vk, uint8_t hash[64], cuzk_pool *pool,
+                                      FILE *progress, cuzk_err *err) {
+    setup s = {.r = r1cs,
+               .density = density,
+               .toxic = toxic,
+               .name = name,
+               .curve = cuzk_curve_get(CUZK_BLS12_381),
+               .fr = r1cs->fr,
+               .pool = pool,
+               .out = out,
+               .vk = vk};
+    memset(vk, 0, sizeof *vk);
+    cuzk_params_counts_of(&s.n, r1cs, density);
+    s.n_wires = (size_t)s.n.ic + s.n.l;
+    while ((uint64_t)1 << s.log2n <= s.n.h)
+        s.log2n++;
+    cuzk_status st = cuzk_hash_new(&s.hash, CUZK_HASH_BLAKE2B_512);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "BLAKE2b-512: %s", cuzk_status_text(st));
+    st = allocate(&s, err);
+    if (st == CUZK_OK) {
+        cuzk_progress_begin(&s.progress, progress, "making the key",
+                            (uint64_t)s.n.h + s.n.l + s.n.a + (1 + G2_COST) * (uint64_t)s.n.b);
+        st = make_all(&s, err);
+        cuzk_progress_end(&s.progress);
+    }
+    if (st == CUZK_OK) {
+        cuzk_hash *h = s.hash;
+        s.hash = NULL;
+        st = cuzk_hash_final(h, hash);
+    }
+    if (st != CUZK_OK) cuzk_params_vk_free(vk);
+    release(&s);
+    return st;
+}
