@@ -20,7 +20,9 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "circuit/circuits.h"
+#include "filecoin/params.h"
 #include "groth16/groth16.h"
+#include "groth16/setup.h"
 #include "witness/witness.h"
 
 #include <stdbool.h>
@@ -69,5 +71,39 @@ cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circui
 
 /* The public inputs of a witness: n_inputs - 1 plain integers. */
 cuzk_status cuzk_witness_publics(cuzk_u256 *out, const cuzk_witness *w) CUZK_MUST_CHECK;
+
+/* ---- making keys ---- */
+
+/* Makes NAME.params, NAME.vk, NAME.meta and NAME.insecure in dir (made when missing) from known
+ * secrets. None of them appears before all are complete. A set of files without NAME.insecure is
+ * taken for official and never overwritten: USAGE. name (may be NULL) takes the stem. */
+cuzk_status cuzk_keys_setup(const cuzk_circuit *circuit, const cuzk_r1cs *r1cs,
+                            const cuzk_toxic *toxic, const char *dir, cuzk_pool *pool,
+                            FILE *progress, cuzk_params_name *name, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* ---- looking at a directory ---- */
+
+typedef enum cuzk_key_state {
+    CUZK_KEY_OFFICIAL,    /* the published file */
+    CUZK_KEY_DEVELOPMENT, /* another, well formed, with a sidecar */
+    CUZK_KEY_DIFFERS,     /* another, well formed, without one */
+    CUZK_KEY_BAD,         /* malformed, of another circuit, or unreadable: see err */
+} cuzk_key_state;
+
+typedef struct cuzk_key_report {
+    const char *circuit, *file; /* file: without the directory */
+    uint64_t bytes;
+    cuzk_key_state state;
+    char digest[33];
+    const char *official; /* NULL: none published */
+    cuzk_err err;
+} cuzk_key_report;
+
+/* Reports on every .params and .vk of a circuit we know that is in dir, in the order of
+ * cuzk_circuit_at. A file that is not the official one is checked point by point. *n: how many.
+ * Errors are those of the machine; bad files are reports. */
+cuzk_status cuzk_keys_check(const char *dir, cuzk_pool *pool, FILE *progress,
+                            void (*put)(void *ctx, const cuzk_key_report *report), void *ctx,
+                            size_t *n, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

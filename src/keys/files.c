@@ -1,0 +1,78 @@
+#include "keys/files.h"
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "keys/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char *const cuzk__file_suffix[CUZK__FILE_KINDS] = {".params", ".vk", ".meta", ".insecure"};
+
+const char *cuzk_keys_default_dir(void) {
+    const char *env = getenv("FIL_PROOFS_PARAMETER_CACHE");
+    return env && *env ? env : "/var/tmp/filecoin-proof-parameters";
+}
+
+cuzk_status cuzk__files_of(cuzk__files *out, const cuzk_circuit *c, const char *dir,
+                           cuzk_err *err) {
+    memset(out, 0, sizeof *out);
+    out->circuit = c;
+    cuzk_status st = cuzk_filecoin_params_name(&out->name, c);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "%s: no name for its keys", c->name);
+    if (!dir) dir = cuzk_keys_default_dir();
+    for (int i = 0; i < CUZK__FILE_KINDS && st == CUZK_OK; i++) {
+        cuzk_buf b = CUZK_BUF_INIT;
+        cuzk_buf_printf(&b, "%s/%s%s", dir, out->name.stem, cuzk__file_suffix[i]);
+        st = cuzk_buf_status(&b);
+        if (st == CUZK_OK) st = cuzk_strdup(&out->path[i], b.data);
+        cuzk_buf_free(&b);
+    }
+    if (st == CUZK_OK) return CUZK_OK;
+    cuzk__files_free(out);
+    return cuzk_err_set(err, st, "not enough memory for the names of files");
+}
+
+void cuzk__files_free(cuzk__files *f) {
+    for (int i = 0; i < CUZK__FILE_KINDS; i++) {
+        cuzk_free(f->path[i]);
+        f->path[i] = NULL;
+    }
+}
+
+bool cuzk__file_exists(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+void cuzk__digest_text(char out[CUZK_PARAMS_DIGEST_HEX + 1], const uint8_t hash[64]) {
+    for (size_t i = 0; i < CUZK_PARAMS_DIGEST_HEX / 2; i++)
+        snprintf(out + 2 * i, 3, "%02x", hash[i]);
+}
+
+cuzk_status cuzk__file_digest(cuzk__facts *facts, const cuzk_map *map, const char *path,
+                              FILE *progress, cuzk_err *err) {
+    enum { PIECE = 1 << 22 };
+    cuzk_progress bar;
+    cuzk_hash *h;
+    uint8_t hash[64];
+    cuzk__facts_get(facts, map);
+    if (facts->digest[0]) return CUZK_OK;
+    cuzk_status st = cuzk_hash_new(&h, CUZK_HASH_BLAKE2B_512);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "BLAKE2b-512: %s", cuzk_status_text(st));
+    cuzk_progress_begin(&bar, progress, "checking the key's digest", map->len ? map->len : 1);
+    for (size_t at = 0; at < map->len; at += PIECE) {
+        const size_t n = map->len - at < PIECE ? map->len - at : PIECE;
+        cuzk_hash_update(h, map->data + at, n);
+        cuzk_progress_add(&bar, n);
+    }
+    cuzk_progress_end(&bar);
+    st = cuzk_hash_final(h, hash);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "%s: BLAKE2b-512 failed", path);
+    cuzk__digest_text(facts->digest, hash);
+    cuzk__facts_put(facts, map);
+    return CUZK_OK;
+}

@@ -1,0 +1,259 @@
+/* DESIGN. A key is taken when its digest is the published one. Another key is taken only when it
+ * says that it is a development key (the sidecar) and the caller allows such: then nobody vouches
+ * for its points, and they are checked, once for each version of the file. */
+#include "keys/keys.h"
+
+#include "backend/cpu/cpu.h"
+#include "base/mem.h"
+#include "groth16/params_key.h"
+#include "keys/files.h"
+
+#include <string.h>
+
+struct cuzk_circuit_key {
+    cuzk__files files;
+    const cuzk_r1cs *r1cs;
+    cuzk_params_counts counts;
+    cuzk_params_key *key;
+    cuzk_backend *cpu;
+    cuzk_device_key *device;
+    cuzk_pool *pool;
+    bool insecure;
+};
+
+/* ---- whether a file may be used ---- */
+
+static const char *official_digest(const cuzk__files *f, cuzk__file_kind kind) {
+    return kind == CUZK__PARAMS ? f->name.params_digest : f->name.vk_digest;
+}
+
+static cuzk_status refuse(const cuzk__files *f, cuzk__file_kind kind, const char *digest,
+                          bool sidecar, cuzk_err *err) {
+    const char *path = f->path[kind], *official = official_digest(f, kind);
+    char against[96];
+    if (official)
+        snprintf(against, sizeof against, "expected %s (the published file's)", official);
+    else
+        snprintf(against, sizeof against, "and none is published for %s", f->circuit->name);
+    if (sidecar)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: a development key: its digest is %s, %s, and %s stands beside it; "
+                            "--allow-insecure-keys takes it",
+                            path, digest, against, cuzk__file_suffix[CUZK__SIDECAR]);
+    return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                        "%s: not the official key: its digest is %s, %s; fetch the file again, or "
+                        "make a development key with `cuzk setup --circuit %s`",
+                        path, digest, against, f->circuit->name);
+}
+
+static cuzk_status need_file(const cuzk__files *f, cuzk__file_kind kind, cuzk_err *err) {
+    if (cuzk__file_exists(f->path[kind])) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_IO,
+                        "%s: no such file: the key of %s must be in this directory (--params, or "
+                        "FIL_PROOFS_PARAMETER_CACHE); fetch the published one, or make a "
+                        "development key with `cuzk setup --circuit %s`",
+                        f->path[kind], f->circuit->name, f->circuit->name);
+}
+
+static cuzk_status judge(const cuzk__files *f, cuzk__file_kind kind, const cuzk_map *map,
+                         const cuzk_keys_opts *opts, cuzk__facts *facts, bool *insecure,
+                         cuzk_err *err) {
+    const char *official = official_digest(f, kind);
+    *insecure = false;
+    CUZK_TRY(cuzk__file_digest(facts, map, f->path[kind], opts->progress, err));
+    if (official && strcmp(official, facts->digest) == 0) return CUZK_OK;
+    const bool sidecar = cuzk__file_exists(f->path[CUZK__SIDECAR]);
+    if (!sidecar || !opts->allow_insecure) return refuse(f, kind, facts->digest, sidecar, err);
+    *insecure = true;
+    return CUZK_OK;
+}
+
+static cuzk_status check_points(const cuzk_params *file, cuzk__facts *facts,
+                                const cuzk_keys_opts *opts, cuzk_err *err) {
+    cuzk_progress bar;
+    if (facts->points_good) return CUZK_OK;
+    const cuzk_params_counts *n = &file->n;
+    cuzk_progress_begin(&bar, opts->progress, "checking the key's points",
+                        (uint64_t)n->h + n->l + n->a + 2 * (uint64_t)n->b + 1);
+    const cuzk_status st = cuzk_params_check_points(file, opts->pool, &bar, err);
+    cuzk_progress_end(&bar);
+    if (st != CUZK_OK) return st;
+    facts->points_good = true;
+    cuzk__facts_put(facts, &file->map);
+    return CUZK_OK;
+}
+
+/* ---- proving keys ---- */
+
+static cuzk_status load(cuzk_circuit_key *k, const cuzk_params *file,
+                        const cuzk_r1cs_density *density, const cuzk_keys_opts *opts,
+                        cuzk_err *err) {
+    cuzk_progress bar;
+    const cuzk_params_counts *n = &file->n;
+    cuzk_progress_begin(&bar, opts->progress, "loading the key",
+                        (uint64_t)n->h + n->l + n->a + 2 * (uint64_t)n->b + 1);
+    const cuzk_status st = cuzk_params_key_new(&k->key, file, k->r1cs, density, k->pool, &bar, err);
+    cuzk_progress_end(&bar);
+    return st;
+}
+
+static cuzk_status open_and_load(cuzk_circuit_key *k, const cuzk_r1cs_density *density,
+                                 const cuzk_keys_opts *opts, cuzk_err *err) {
+    cuzk_params *file;
+    cuzk__facts facts;
+    CUZK_TRY(need_file(&k->files, CUZK__PARAMS, err));
+    CUZK_TRY(cuzk_params_open(&file, k->files.path[CUZK__PARAMS], &k->counts,
+                              k->files.circuit->name, k->pool, err));
+    cuzk_status st = judge(&k->files, CUZK__PARAMS, &file->map, opts, &facts, &k->insecure, err);
+    if (st == CUZK_OK && k->insecure) st = check_points(file, &facts, opts, err);
+    if (st == CUZK_OK) st = load(k, file, density, opts, err);
+    cuzk_params_free(file);
+    return st;
+}
+
+static cuzk_status open_device(cuzk_circuit_key *k, cuzk_err *err) {
+    CUZK_TRY(cuzk_cpu_backend_open(&k->cpu, CUZK_CPU_AUTO, k->pool, err));
+    return k->cpu->ops->key_load(k->cpu, &k->device, &k->key->key, err);
+}
+
+cuzk_status cuzk_circuit_key_open(cuzk_circuit_key **out, const cuzk_circuit *circuit,
+                                  const cuzk_r1cs *r1cs, const cuzk_keys_opts *opts,
+                                  cuzk_err *err) {
+    cuzk_r1cs_density density;
+    void *mem;
+    *out = NULL;
+    if (cuzk_alloc(&mem, 1, sizeof(cuzk_circuit_key)) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a key");
+    cuzk_circuit_key *k = mem;
+    k->r1cs = r1cs;
+    k->pool = opts->pool;
+    cuzk_status st = cuzk__files_of(&k->files, circuit, opts->dir, err);
+    if (st == CUZK_OK) {
+        st = cuzk_r1cs_density_of(&density, r1cs);
+        if (st != CUZK_OK) cuzk_err_set(err, st, "not enough memory for %s", circuit->name);
+    }
+    if (st == CUZK_OK) {
+        cuzk_params_counts_of(&k->counts, r1cs, &density);
+        st = open_and_load(k, &density, opts, err);
+        cuzk_r1cs_density_free(&density);
+    }
+    if (st == CUZK_OK) st = open_device(k, err);
+    if (st == CUZK_OK)
+        *out = k;
+    else
+        cuzk_circuit_key_free(k);
+    return st;
+}
+
+void cuzk_circuit_key_free(cuzk_circuit_key *k) {
+    if (!k) return;
+    if (k->cpu) {
+        k->cpu->ops->key_free(k->device);
+        k->cpu->ops->close(k->cpu);
+    }
+    cuzk_params_key_free(k->key);
+    cuzk__files_free(&k->files);
+    cuzk_free(k);
+}
+
+const cuzk_vk *cuzk_circuit_key_vk(const cuzk_circuit_key *key) {
+    return &key->key->vk.vk;
+}
+
+const cuzk_proving_key *cuzk_circuit_key_data(const cuzk_circuit_key *key) {
+    return &key->key->key;
+}
+
+bool cuzk_circuit_key_is_insecure(const cuzk_circuit_key *key) {
+    return key->insecure;
+}
+
+/* ---- proving ---- */
+
+/* For a proof that does not verify: reads the file again, every point of it. */
+static cuzk_status look_for_bad_point(const void *ctx, cuzk_pool *pool, cuzk_err *err) {
+    const cuzk_circuit_key *k = ctx;
+    cuzk_params *file;
+    CUZK_TRY(cuzk_params_open(&file, k->files.path[CUZK__PARAMS], &k->counts,
+                              k->files.circuit->name, pool, err));
+    const cuzk_status st = cuzk_params_check_points(file, pool, NULL, err);
+    cuzk_params_free(file);
+    return st;
+}
+
+static cuzk_status prove_on(cuzk_device_key *device, const cuzk_circuit_key *k,
+                            const cuzk_witness *w, const cuzk_prove_opts *opts, cuzk_proof *out,
+                            cuzk_prove_stats *stats, cuzk_err *err) {
+    const cuzk_backend_ops *ops = device->backend->ops;
+    const cuzk_wires wires = {.bits = w->bits, .full = w->full, .montgomery = true};
+    cuzk_slot *slot;
+    CUZK_TRY(ops->slot_new(device, &slot, err));
+    const cuzk_status st =
+        cuzk_groth16_prove_slot(slot, &wires, &k->key->vk.vk, opts, out, stats, err);
+    ops->slot_free(slot);
+    return st;
+}
+
+cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *k, const cuzk_witness *w,
+                                   const cuzk_prove_opts *given, cuzk_proof *out,
+                                   cuzk_prove_stats *stats, cuzk_err *err) {
+    cuzk_prove_opts opts = {.impl = CUZK_CPU_AUTO};
+    if (given) opts = *given;
+    opts.pool = k->pool;
+    opts.check_key = look_for_bad_point;
+    opts.check_ctx = k;
+    memset(out, 0, sizeof *out);
+    if (w->r1cs != k->r1cs)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "a witness of another circuit than %s",
+                            k->files.circuit->name);
+    cuzk_backend *own = NULL;
+    cuzk_device_key *device = k->device;
+    cuzk_status st = CUZK_OK;
+    if (opts.backend || opts.impl != CUZK_CPU_AUTO) {
+        cuzk_backend *b = opts.backend;
+        if (!b) st = cuzk_cpu_backend_open(&own, opts.impl, k->pool, err);
+        if (!b) b = own;
+        if (st == CUZK_OK) st = b->ops->key_load(b, &device, &k->key->key, err);
+        if (st == CUZK_OK) {
+            st = prove_on(device, k, w, &opts, out, stats, err);
+            b->ops->key_free(device);
+        }
+        if (own) own->ops->close(own);
+    } else {
+        st = prove_on(device, k, w, &opts, out, stats, err);
+    }
+    cuzk_wipe(&opts, sizeof opts);
+    return st;
+}
+
+/* ---- verifying keys ---- */
+
+cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,
+                                 const cuzk_keys_opts *opts, cuzk_err *err) {
+    cuzk__files files;
+    cuzk__facts facts;
+    cuzk_params_vk vk;
+    cuzk_map map;
+    bool development = false;
+    memset(out, 0, sizeof *out);
+    CUZK_TRY(cuzk__files_of(&files, circuit, opts->dir, err));
+    cuzk_status st = need_file(&files, CUZK__VK, err);
+    if (st == CUZK_OK) st = cuzk_map_file(&map, files.path[CUZK__VK], err);
+    if (st == CUZK_OK) {
+        st = judge(&files, CUZK__VK, &map, opts, &facts, &development, err);
+        if (st == CUZK_OK)
+            st = cuzk_params_vk_from_bytes(&vk, map.data, map.len, files.path[CUZK__VK], 0,
+                                           circuit->name, err);
+        cuzk_map_close(&map);
+    }
+    if (st == CUZK_OK) *out = vk.vk;
+    if (insecure) *insecure = development;
+    cuzk__files_free(&files);
+    return st;
+}
+
+cuzk_status cuzk_witness_publics(cuzk_u256 *out, const cuzk_witness *w) {
+    for (uint32_t i = 1; i < w->r1cs->n_inputs; i++)
+        CUZK_TRY(cuzk_witness_get(&out[i - 1], w, i));
+    return CUZK_OK;
+}
