@@ -1,4 +1,4 @@
-/* Poseidon's constants from nothing but its parameters, and the plain hash.
+/* Poseidon's constants from nothing but its parameters.
  *
  * DESIGN. Compression moves every key behind the S-box it precedes: a key row k added before a
  * round equals k·M⁻¹ added before the previous matrix. In partial rounds only element 0 meets an
@@ -251,30 +251,4 @@ void cuzk_poseidon_set_fini(cuzk_poseidon_set *s) {
     for (size_t i = 0; i <= CUZK_POSEIDON_MAX_ARITY; i++)
         cuzk_poseidon_free(s->arity[i]);
     memset(s, 0, sizeof *s);
-}
-
-/* ---- the hash, as the paper has it: round keys, S-boxes, dense matrix ---- */
-
-static void sbox(cuzk_u256 *x) {
-    cuzk_u256 y;
-    cuzk_bls12_381_fr_sqr(&y, x);
-    cuzk_bls12_381_fr_sqr(&y, &y);
-    cuzk_bls12_381_fr_mul(x, x, &y);
-}
-
-void cuzk_poseidon_hash(cuzk_u256 *out, const cuzk_poseidon *p, uint64_t tag, const cuzk_u256 *in) {
-    const uint32_t t = p->t, half = CUZK_POSEIDON_FULL / 2;
-    cuzk_u256 s[T_MAX], n[T_MAX];
-    cuzk_bls12_381_fr_from_u64(&s[0], tag);
-    memcpy(s + 1, in, p->arity * sizeof *s);
-    for (uint32_t r = 0; r < CUZK_POSEIDON_FULL + p->n_partial; r++) {
-        const bool full = r < half || r >= half + p->n_partial;
-        for (uint32_t i = 0; i < t; i++)
-            cuzk_bls12_381_fr_add(&s[i], &s[i], &p->round[r * t + i]);
-        for (uint32_t i = 0; i < (full ? t : 1); i++)
-            sbox(&s[i]);
-        row_times(n, s, p->mds, t);
-        memcpy(s, n, t * sizeof *s);
-    }
-    *out = s[1];
 }

@@ -1,14 +1,10 @@
 /* Poseidon's generated constants and plain hash against published values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support.h"
 
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "circuit/poseidon.h"
+#include "field/field.h"
 #include "field/fields.h"
 #include "hex.h"
 
@@ -79,7 +75,58 @@ static void hash_vectors(void **state) {
     assert_null(none);
 }
 
+/* The hash as the paper has it: round keys, S-boxes, dense matrix. */
+static void paper_hash(cuzk_u256 *out, const cuzk_poseidon *p, uint64_t tag, const cuzk_u256 *in) {
+    const uint32_t t = p->t, half = CUZK_POSEIDON_FULL / 2;
+    cuzk_u256 s[CUZK_POSEIDON_MAX_ARITY + 1], n[CUZK_POSEIDON_MAX_ARITY + 1], x;
+    cuzk_bls12_381_fr_from_u64(&s[0], tag);
+    memcpy(s + 1, in, p->arity * sizeof *s);
+    for (uint32_t r = 0; r < CUZK_POSEIDON_FULL + p->n_partial; r++) {
+        const bool full = r < half || r >= half + p->n_partial;
+        for (uint32_t i = 0; i < t; i++)
+            cuzk_bls12_381_fr_add(&s[i], &s[i], &p->round[r * t + i]);
+        for (uint32_t i = 0; i < (full ? t : 1); i++) {
+            cuzk_bls12_381_fr_sqr(&x, &s[i]);
+            cuzk_bls12_381_fr_sqr(&x, &x);
+            cuzk_bls12_381_fr_mul(&s[i], &s[i], &x);
+        }
+        for (uint32_t j = 0; j < t; j++) {
+            cuzk_bls12_381_fr_set_zero(&n[j]);
+            for (uint32_t i = 0; i < t; i++) {
+                cuzk_bls12_381_fr_mul(&x, &s[i], &p->mds[i * t + j]);
+                cuzk_bls12_381_fr_add(&n[j], &n[j], &x);
+            }
+        }
+        memcpy(s, n, t * sizeof *s);
+    }
+    *out = s[1];
+}
+
+static void hash_is_the_papers(void **state) {
+    cuzk_poseidon_set set;
+    (void)state;
+    test_rng_start();
+    assert_int_equal(cuzk_poseidon_set_init(&set), CUZK_OK);
+    for (int i = 0; i < 4; i++) {
+        const cuzk_poseidon *p = set.arity[arities[i]];
+        for (int k = 0; k < 20; k++) {
+            const uint64_t tag = k % 2 ? test_rng() : cuzk_poseidon_tree_tag(arities[i]);
+            cuzk_u256 in[CUZK_POSEIDON_MAX_ARITY], got, want;
+            for (uint32_t j = 0; j < arities[i]; j++) {
+                uint8_t wide[64] = {0};
+                if (k > 2) test_rng_bytes(wide, sizeof wide);
+                cuzk_bls12_381_fr_ops.from_wide(&in[j], wide);
+            }
+            cuzk_poseidon_hash(&got, p, tag, in);
+            paper_hash(&want, p, tag, in);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
+    }
+    cuzk_poseidon_set_fini(&set);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(constants), cmocka_unit_test(hash_vectors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(constants), cmocka_unit_test(hash_vectors),
+                                       cmocka_unit_test(hash_is_the_papers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
