@@ -1,0 +1,93 @@
+/* The backend's table of operations, and the pinned ring through which keys are uploaded. */
+#include "backend/cuda/prover.cuh"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+#include <string.h>
+
+static void close_backend(cuzk_backend *base) {
+    cuzk_gpu_backend *b = (cuzk_gpu_backend *)base;
+    if (!b) return;
+    for (int i = 0; i < CUZK__RING_PARTS; i++) {
+        if (b->ring.done[i]) (void)cudaEventDestroy(b->ring.done[i]);
+        if (b->ring.part[i]) (void)cudaFreeHost(b->ring.part[i]);
+    }
+    cuzk_cuda_close(b->dev);
+    cuzk_pool_free(b->pool);
+    (void)pthread_mutex_destroy(&b->loading);
+    cuzk_free(b);
+}
+
+static const cuzk_backend_ops ops = {"cuda",
+                                     close_backend,
+                                     cuzk__gpu_key_load,
+                                     cuzk__gpu_key_free,
+                                     cuzk__gpu_slot_new,
+                                     cuzk__gpu_slot_free,
+                                     cuzk__gpu_stage,
+                                     cuzk__gpu_compute,
+                                     cuzk__gpu_finish};
+
+cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *options,
+                                   cuzk_err *err) {
+    *out = NULL;
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_backend)));
+    cuzk_gpu_backend *b = (cuzk_gpu_backend *)mem;
+    cuzk_status st;
+    b->base.ops = &ops;
+    b->tables = options->tables;
+    if (pthread_mutex_init(&b->loading, NULL) != 0) {
+        cuzk_free(b);
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot make a lock");
+    }
+    CUZK_TRY_GOTO(cuzk_cuda_open(&b->dev, options->ordinal, err), fail);
+    st = cuzk_pool_new(&b->pool, options->threads);
+    if (st != CUZK_OK) {
+        (void)cuzk_err_set(err, st, "cannot start %u threads", options->threads);
+        goto fail;
+    }
+    for (int i = 0; i < CUZK__RING_PARTS; i++) {
+        CUZK_CUDA_GOTO(cudaMallocHost(&mem, CUZK__RING_BYTES), fail);
+        b->ring.part[i] = (char *)mem;
+        CUZK_CUDA_GOTO(cudaEventCreateWithFlags(&b->ring.done[i], cudaEventDisableTiming), fail);
+    }
+    *out = &b->base;
+    return CUZK_OK;
+fail:
+    close_backend(&b->base);
+    return st;
+}
+
+cuzk_status cuzk_cuda_backend_info(const cuzk_backend *b, cuzk_cuda_info *out, cuzk_err *err) {
+    return cuzk_cuda_get_info(((const cuzk_gpu_backend *)b)->dev, out, err);
+}
+
+cuzk_status cuzk__ring_take(cuzk_gpu_backend *b, char **part, cuzk_err *err) {
+    *part = b->ring.part[b->ring.at];
+    CUZK_CUDA(cudaEventSynchronize(b->ring.done[b->ring.at]));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__ring_send(cuzk_gpu_backend *b, void *device, size_t bytes, cuzk_err *err) {
+    cuzk__ring *r = &b->ring;
+    CUZK_CUDA(
+        cudaMemcpyAsync(device, r->part[r->at], bytes, cudaMemcpyHostToDevice, b->dev->stream));
+    CUZK_CUDA(cudaEventRecord(r->done[r->at], b->dev->stream));
+    r->at = (r->at + 1) % CUZK__RING_PARTS;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__ring_upload(cuzk_gpu_backend *b, void *device, const void *host, size_t bytes,
+                              cuzk_err *err) {
+    for (size_t at = 0; at < bytes; at += CUZK__RING_BYTES) {
+        const size_t most = CUZK__RING_BYTES, n = bytes - at < most ? bytes - at : most;
+        char *part;
+        CUZK_TRY(cuzk__ring_take(b, &part, err));
+        memcpy(part, (const char *)host + at, n);
+        CUZK_TRY(cuzk__ring_send(b, (char *)device + at, n, err));
+    }
+    return CUZK_OK;
+}

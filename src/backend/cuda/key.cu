@@ -1,0 +1,318 @@
+/* Loading a key: bases without infinities, tables of multiples, rows, transform tables. */
+#include "backend/cuda/prover.cuh"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+#include <string.h>
+
+const cuzk__sum_ops *cuzk__sum_group(cuzk_curve_id curve, cuzk_group group) {
+    if (curve == CUZK_BN254) return group == CUZK_G1 ? &cuzk__sum_bn254_g1 : &cuzk__sum_bn254_g2;
+    return group == CUZK_G1 ? &cuzk__sum_bls12_381_g1 : &cuzk__sum_bls12_381_g2;
+}
+
+/* Combs are made for at most these many bases: above, sorting costs less than the additions of
+ * short digits. Of witnesses most values are bits, which cost one addition either way. */
+enum { COMB_MOST_WIRES = 1 << 17, COMB_MOST_H = 1 << 16, COMB_WIDEST = 7, COMB_NARROWEST = 3 };
+static const size_t COMB_BYTES = (size_t)3 << 30; /* of G1; G2 may take twice that */
+
+/* Writes points one by one through the ring. */
+struct point_writer {
+    cuzk_gpu_backend *b;
+    char *device, *part;
+    size_t used, size; /* bytes; of a point */
+};
+
+static cuzk_status flush(point_writer *w, cuzk_err *err) {
+    if (!w->part || w->used == 0) return CUZK_OK;
+    CUZK_TRY(cuzk__ring_send(w->b, w->device, w->used, err));
+    w->device += w->used;
+    w->part = NULL;
+    w->used = 0;
+    return CUZK_OK;
+}
+
+static cuzk_status put(point_writer *w, const void *point, cuzk_err *err) {
+    if (w->used + w->size > CUZK__RING_BYTES) CUZK_TRY(flush(w, err));
+    if (!w->part) CUZK_TRY(cuzk__ring_take(w->b, &w->part, err));
+    memcpy(w->part + w->used, point, w->size);
+    w->used += w->size;
+    return CUZK_OK;
+}
+
+static bool is_infinity(const void *point, size_t size) {
+    const char *p = (const char *)point;
+    uint64_t any = 0, v;
+    for (size_t i = 0; i < size; i += 8) {
+        memcpy(&v, p + i, 8);
+        any |= v;
+    }
+    return any == 0;
+}
+
+/* What a query holds once its infinities are left out. */
+struct finite_bases {
+    uint32_t *slots;
+    uint32_t n_full, n;
+};
+
+/* The value of each finite base, in the order that put_bases writes them. */
+static cuzk_status find_finite(finite_bases *f, const cuzk_proving_key *key, const cuzk_query *q,
+                               size_t size, cuzk_err *err) {
+    void *mem;
+    if (q->n_full + q->n_bits + 1 >= UINT32_MAX / 2)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %zu bases are too many", key->name,
+                            q->n_full + q->n_bits);
+    CUZK_TRY(cuzk_alloc(&mem, q->n_full + q->n_bits + 1, 4));
+    f->slots = (uint32_t *)mem;
+    for (size_t i = 0; i < q->n_full; i++) {
+        if (is_infinity((const char *)q->full_bases + i * size, size)) continue;
+        const size_t slot = q->full_slots ? q->full_slots[i] : q->first_full + i;
+        if (slot >= key->n_full)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: base %zu: no value %zu", key->name,
+                                i, slot);
+        f->slots[f->n++] = (uint32_t)slot;
+    }
+    f->n_full = f->n;
+    for (size_t i = 0; i < q->n_bits; i++) {
+        if (is_infinity((const char *)q->bit_bases + i * size, size)) continue;
+        if (q->bit_slots[i] >= key->n_bits)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: base %zu: no bit %u", key->name, i,
+                                q->bit_slots[i]);
+        f->slots[f->n++] = q->bit_slots[i] | CUZK__SLOT_BIT;
+    }
+    if (q->one_base && !is_infinity(q->one_base, size)) f->slots[f->n++] = CUZK__SLOT_ONE;
+    return CUZK_OK;
+}
+
+/* Full bases to the beginning of query->points, the others `rest` points further on. */
+static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, size_t rest,
+                             const cuzk_query *q, cuzk_err *err) {
+    const size_t size = query->ops->point_bytes;
+    point_writer w = {b, (char *)query->points, NULL, 0, size};
+    for (size_t i = 0; i < q->n_full; i++) {
+        const char *p = (const char *)q->full_bases + i * size;
+        if (!is_infinity(p, size)) CUZK_TRY(put(&w, p, err));
+    }
+    CUZK_TRY(flush(&w, err));
+    w.device = (char *)query->points + rest * size;
+    for (size_t i = 0; i < q->n_bits; i++) {
+        const char *p = (const char *)q->bit_bases + i * size;
+        if (!is_infinity(p, size)) CUZK_TRY(put(&w, p, err));
+    }
+    if (q->one_base && !is_infinity(q->one_base, size)) CUZK_TRY(put(&w, q->one_base, err));
+    return flush(&w, err);
+}
+
+/* Decides between comb and sorted sums, and takes the memory for the points. */
+static cuzk_status take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
+                               uint32_t comb_most, cuzk_err *err) {
+    const unsigned bits = k->base.key->curve->fr->bits;
+    const size_t size = q->ops->point_bytes, others = q->n - q->n_full;
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    size_t limit = q->group == CUZK_G1 ? COMB_BYTES : 2 * COMB_BYTES;
+    if (limit > info.bytes_free / 8) limit = info.bytes_free / 8;
+    q->window = 0;
+    if (b->tables && q->n_full > 0 && q->n_full <= comb_most) {
+        for (unsigned w = COMB_WIDEST; w >= COMB_NARROWEST && !q->window; w--) {
+            const unsigned windows = bits / w + 1; /* the top digit takes a carry */
+            const size_t table = (size_t)q->n_full * windows << (w - 1);
+            if (table * size > limit || (table + others) >> 31) continue;
+            q->window = w;
+            q->windows = windows;
+            q->table = table;
+        }
+    }
+    const size_t points = (q->window ? q->table : q->n_full) + others;
+    k->bytes.points += (size_t)q->n * size;
+    if (q->window) k->bytes.tables += (q->table - q->n_full) * size;
+    return cuzk_cuda_alloc(b->dev, &q->points, points * size, err);
+}
+
+/* The comb's multiples from the bases in its first n_full places. */
+static cuzk_status fill_comb(cuzk_gpu_backend *b, cuzk_curve_id curve, const cuzk__gpu_query *q,
+                             cuzk_err *err) {
+    const cuzk__cuda_group_ops *g = cuzk__cuda_group(curve, q->group);
+    const size_t row = (size_t)q->n_full * q->ops->point_bytes;
+    const size_t plane = row * q->windows, count = (size_t)q->n_full * q->windows;
+    char *t = (char *)q->points;
+    CUZK_TRY(g->prepare(err));
+    for (unsigned w = 1; w < q->windows; w++)
+        CUZK_TRY(g->shift(b->dev, t + (w - 1) * row, t + w * row, q->n_full, (int)q->window, err));
+    for (unsigned d = 2; d <= 1u << (q->window - 1); d++) {
+        char *to = t + (d - 1) * plane;
+        if (d % 2 == 0)
+            CUZK_TRY(g->shift(b->dev, t + (d / 2 - 1) * plane, to, count, 1, err));
+        else
+            CUZK_TRY(q->ops->add_multiples(b->dev, t + (d - 2) * plane, t, to, count, err));
+    }
+    return CUZK_OK;
+}
+
+/* Comb or sorted: whatever follows the bases. */
+static cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
+                                cuzk_err *err) {
+    const cuzk_curve_id curve = k->base.key->curve->id;
+    if (q->window) return fill_comb(b, curve, q, err);
+    if (q->n_full == 0) return CUZK_OK;
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    cuzk_cuda_msm_config c = {};
+    c.curve = curve;
+    c.group = q->group;
+    c.n = q->n_full;
+    c.factor = b->tables ? 0 : 1;
+    c.table_limit = info.bytes_free / 8;
+    c.table_only = true;
+    CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
+    cuzk_cuda_msm_info m;
+    cuzk_cuda_msm_get_info(q->msm, &m);
+    k->bytes.tables += m.table_bytes;
+    return CUZK_OK;
+}
+
+static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_id id,
+                              const cuzk_query *from, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    cuzk__gpu_query *q = &k->query[id];
+    q->group = id == CUZK__Q_B2 ? CUZK_G2 : CUZK_G1;
+    q->ops = cuzk__sum_group(key->curve->id, q->group);
+    finite_bases f = {};
+    void *mem = NULL;
+    cuzk_status st = find_finite(&f, key, from, q->ops->point_bytes, err);
+    q->n_full = f.n_full;
+    q->n = f.n;
+    if (st == CUZK_OK && f.n > 0) {
+        CUZK_TRY_GOTO(q->ops->prepare(err), done);
+        CUZK_TRY_GOTO(take_points(b, k, q, COMB_MOST_WIRES, err), done);
+        CUZK_TRY_GOTO(cuzk_cuda_alloc(b->dev, &mem, (size_t)f.n * 4, err), done);
+        q->slots = (uint32_t *)mem;
+        k->bytes.points += (size_t)f.n * 4;
+        CUZK_TRY_GOTO(cuzk__ring_upload(b, q->slots, f.slots, (size_t)f.n * 4, err), done);
+        CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, from, err), done);
+        CUZK_TRY_GOTO(finish_query(b, k, q, err), done);
+    }
+done:
+    cuzk_free(f.slots);
+    return st;
+}
+
+/* H: every base, in the order in which the transforms leave the scalars. */
+static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    const bool coefficients = key->h_form == CUZK_H_COEFFICIENTS;
+    cuzk__gpu_query *q = &k->query[CUZK__Q_H];
+    q->group = CUZK_G1;
+    q->ops = cuzk__sum_group(key->curve->id, CUZK_G1);
+    q->n = q->n_full = 1u << key->log2_domain;
+    CUZK_TRY(q->ops->prepare(err));
+    CUZK_TRY(take_points(b, k, q, COMB_MOST_H, err));
+    const size_t size = q->ops->point_bytes;
+    const size_t bytes = ((size_t)q->n - (coefficients ? 1 : 0)) * size;
+    CUZK_TRY(cuzk__ring_upload(b, q->points, key->h, bytes, err));
+    if (coefficients) {
+        CUZK_CUDA(cudaMemsetAsync((char *)q->points + bytes, 0, size, b->dev->stream));
+        CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
+    }
+    return finish_query(b, k, q, err);
+}
+
+static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    const cuzk_fr_ops *fr = key->curve->fr;
+    const unsigned log2n = key->log2_domain;
+    const unsigned family = key->h_form == CUZK_H_COSET_VALUES ? 5 : 7;
+    CUZK_TRY(cuzk_cuda_ntt_new(&k->ntt, b->dev, key->curve->id, log2n, family, 3, err));
+    k->bytes.transforms = cuzk_cuda_ntt_bytes(log2n, 3);
+    /* The odd coset: its generator is the next root, whose n-th power is -1. At the field's last
+     * power snarkjs takes the square of the non-residue 5. */
+    cuzk_u256 g;
+    if (log2n < fr->adicity) {
+        cuzk_fr_root(fr, &g, family, log2n + 1);
+    } else {
+        g = (cuzk_u256){{25, 0, 0, 0}};
+        fr->to_mont(&g, &g);
+    }
+    CUZK_TRY(cuzk_cuda_ntt_scale_new(&k->to_coset, k->ntt, CUZK_NTT_FORWARD, &g, err));
+    if (key->h_form == CUZK_H_COSET_VALUES) return CUZK_OK;
+    fr->inv(&g, &g);
+    return cuzk_cuda_ntt_scale_new(&k->from_coset, k->ntt, CUZK_NTT_INVERSE, &g, err);
+}
+
+static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    if (key->r1cs) {
+        CUZK_TRY(cuzk_cuda_r1cs_new(&k->r1cs, b->dev, key->r1cs, err));
+        k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
+        return CUZK_OK;
+    }
+    CUZK_TRY(cuzk__gpu_rows_load(&k->rows, b, key, err));
+    k->bytes.rows = k->rows.bytes;
+    return CUZK_OK;
+}
+
+static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
+    for (cuzk__gpu_query &q : k->query) {
+        cuzk_cuda_msm_free(q.msm);
+        cuzk_cuda_free(b->dev, q.points);
+        cuzk_cuda_free(b->dev, q.slots);
+    }
+    cuzk_cuda_ntt_scale_free(k->to_coset);
+    cuzk_cuda_ntt_scale_free(k->from_coset);
+    cuzk_cuda_ntt_free(k->ntt);
+    cuzk__gpu_rows_free(&k->rows, b);
+    if (k->r1cs) cuzk_cuda_r1cs_free(k->r1cs);
+    cuzk_free(k);
+}
+
+static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
+    CUZK_TRY(load_rows(b, k, err));
+    CUZK_TRY(load_transforms(b, k, err));
+    CUZK_TRY(load_query(b, k, CUZK__Q_A, &key->a, err));
+    CUZK_TRY(load_query(b, k, CUZK__Q_B1, &key->b1, err));
+    CUZK_TRY(load_query(b, k, CUZK__Q_B2, &key->b2, err));
+    CUZK_TRY(load_query(b, k, CUZK__Q_L, &key->l, err));
+    CUZK_TRY(load_h(b, k, err));
+    CUZK_TRY(cuzk__gpu_slot_bytes(k, &k->bytes.slot, err));
+    return cuzk_cuda_sync(b->dev, err);
+}
+
+cuzk_status cuzk__gpu_key_load(cuzk_backend *base, cuzk_device_key **out,
+                               const cuzk_proving_key *key, cuzk_err *err) {
+    cuzk_gpu_backend *b = (cuzk_gpu_backend *)base;
+    *out = NULL;
+    if (key->log2_domain < 1 || key->log2_domain > CUZK__NTT_MAX_LOG)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: a domain of 2^%u; 2^1 to 2^%d work",
+                            key->name, key->log2_domain, CUZK__NTT_MAX_LOG);
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_key)));
+    cuzk_gpu_key *k = (cuzk_gpu_key *)mem;
+    k->base.backend = base;
+    k->base.key = key;
+    (void)pthread_mutex_lock(&b->loading);
+    const cuzk_status st = load_all(b, k, err);
+    if (st != CUZK_OK) {
+        (void)cudaStreamSynchronize(b->dev->stream);
+        free_key(b, k);
+    }
+    (void)pthread_mutex_unlock(&b->loading);
+    if (st == CUZK_OK) *out = &k->base;
+    return st;
+}
+
+void cuzk__gpu_key_free(cuzk_device_key *base) {
+    cuzk_gpu_key *k = (cuzk_gpu_key *)base;
+    if (!k) return;
+    cuzk_gpu_backend *b = (cuzk_gpu_backend *)k->base.backend;
+    (void)pthread_mutex_lock(&b->loading);
+    free_key(b, k);
+    (void)pthread_mutex_unlock(&b->loading);
+}
+
+void cuzk_cuda_backend_key_bytes(const cuzk_device_key *k, cuzk_cuda_key_bytes *out) {
+    *out = ((const cuzk_gpu_key *)k)->bytes;
+}

@@ -1,0 +1,486 @@
+/* One proof on the device: staging, the queueing of all work, and the sums' last additions. */
+#include "backend/cuda/prover.cuh"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+#include <string.h>
+
+/* Witnesses are copied to pinned memory in pieces, each on its way to the device as soon as it is
+ * there; the host's threads share the pieces. */
+enum { STAGE_PIECE = 256 << 10, SMALL_DOMAIN = 18 };
+
+static cuzk_gpu_backend *backend_of(const cuzk_gpu_slot *s) {
+    return (cuzk_gpu_backend *)s->base.key->backend;
+}
+static const cuzk_gpu_key *key_of(const cuzk_gpu_slot *s) {
+    return (const cuzk_gpu_key *)s->base.key;
+}
+static const cuzk_proving_key *data_of(const cuzk_gpu_slot *s) {
+    return s->base.key->key;
+}
+
+static size_t full_bytes(const cuzk_proving_key *key) {
+    return key->n_full * sizeof(cuzk_u256);
+}
+/* With the word that readers may look at beyond the end. */
+static size_t bit_bytes(const cuzk_proving_key *key) {
+    return key->n_bits ? (key->n_bits / 64 + 2) * 8 : 0;
+}
+
+/* Whether a sum is made from a list: all but a sorted H. */
+static bool is_listed(cuzk__query_id id, const cuzk__gpu_query *q) {
+    return q->n > 0 && (q->window > 0 || id != CUZK__Q_H);
+}
+
+static cuzk_status take(cuzk_cuda *dev, void *pointer, size_t bytes, cuzk_err *err) {
+    return cuzk_cuda_alloc(dev, (void **)pointer, bytes, err);
+}
+
+static cuzk_status lay_out_lane(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
+    const cuzk__gpu_query *q = &key_of(s)->query[id];
+    cuzk__gpu_lane *lane = &s->lane[id];
+    cuzk_cuda *dev = lane->dev;
+    lane->counts = s->counts + 2 * id;
+    if (is_listed(id, q)) {
+        const size_t full = q->window ? (size_t)q->n_full * q->windows : q->n_full;
+        const size_t sums = (size_t)dev->info.sms * CUZK__SUM_BLOCKS;
+        CUZK_TRY(take(dev, &lane->list, (full + q->n - q->n_full) * 4, err));
+        CUZK_TRY(take(dev, &lane->partial, sums * q->ops->xyzz_bytes, err));
+        CUZK_TRY(take(dev, &lane->last, CUZK__SUM_LAST * q->ops->xyzz_bytes, err));
+        if (!q->window && q->n_full) {
+            CUZK_TRY(take(dev, &lane->map, (size_t)q->n_full * 4, err));
+            CUZK_TRY(take(dev, &lane->rest, (size_t)q->n_full * 32, err));
+        }
+    }
+    return q->msm ? cuzk_cuda_msm_fork(&lane->msm, dev, q->msm, err) : CUZK_OK;
+}
+
+/* Takes the slot's device memory out of its arena; the same calls measure it. */
+static cuzk_status lay_out(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    cuzk_cuda *dev = s->main;
+    CUZK_TRY(take(dev, &s->full, full_bytes(key) + 32, err));
+    CUZK_TRY(take(dev, &s->bits, bit_bytes(key) + 16, err));
+    s->plain = s->full;
+    if (key->r1cs) CUZK_TRY(take(dev, &s->plain, full_bytes(key) + 32, err));
+    CUZK_TRY(take(dev, &s->counts, 2 * CUZK__QUERIES * 4, err));
+    CUZK_TRY(take(dev, &s->abc, (size_t)96 << key->log2_domain, err));
+    for (int id = 0; id < CUZK__QUERIES; id++)
+        CUZK_TRY(lay_out_lane(s, (cuzk__query_id)id, err));
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__gpu_slot_bytes(const cuzk_gpu_key *k, size_t *bytes, cuzk_err *err) {
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_slot)));
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)mem;
+    cuzk_cuda probe = *((cuzk_gpu_backend *)k->base.backend)->dev;
+    s->base.key = (cuzk_device_key *)&k->base;
+    s->arena.measuring = true;
+    probe.arena = &s->arena;
+    s->main = &probe;
+    for (cuzk__gpu_lane &lane : s->lane)
+        lane.dev = &probe;
+    const cuzk_status st = lay_out(s, err);
+    for (cuzk__gpu_lane &lane : s->lane)
+        cuzk_cuda_msm_free(lane.msm);
+    *bytes = (s->arena.used + 255) & ~(size_t)255;
+    cuzk_free(s);
+    return st;
+}
+
+/* Pinned: the witness, then for each lane its counts and last sums. */
+static size_t lane_pinned(const cuzk__gpu_query *q) {
+    return 16 + (q->ops ? CUZK__SUM_LAST * q->ops->xyzz_bytes : 0);
+}
+
+static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_gpu_key *k = key_of(s);
+    size_t at = (full_bytes(data_of(s)) + bit_bytes(data_of(s)) + 15) & ~(size_t)15;
+    s->pinned_bytes = at;
+    for (const cuzk__gpu_query &q : k->query)
+        s->pinned_bytes += lane_pinned(&q);
+    void *mem;
+    CUZK_CUDA(cudaMallocHost(&mem, s->pinned_bytes));
+    s->pinned = (char *)mem;
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        s->lane[id].host_counts = (uint32_t *)(s->pinned + at);
+        s->lane[id].host_last = s->pinned + at + 16;
+        at += lane_pinned(&k->query[id]);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status open_slot(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_cuda *dev = backend_of(s)->dev;
+    CUZK_TRY(cuzk__cuda_open_lane(&s->main, dev, true, err));
+    for (int id = 0; id < CUZK__QUERIES; id++)
+        CUZK_TRY(cuzk__cuda_open_lane(&s->lane[id].dev, dev, id == CUZK__Q_H, err));
+    for (cuzk_cuda *&aux : s->aux)
+        CUZK_TRY(cuzk__cuda_open_lane(&aux, dev, true, err));
+    CUZK_CUDA(cudaStreamCreateWithFlags(&s->copy, cudaStreamNonBlocking));
+    for (cudaEvent_t &e : s->ev)
+        CUZK_CUDA(cudaEventCreate(&e));
+    CUZK_TRY(take_pinned(s, err));
+    s->arena.size = key_of(s)->bytes.slot;
+    void *mem;
+    CUZK_CUDA(cudaMalloc(&mem, s->arena.size));
+    s->arena.base = (char *)mem;
+    s->main->arena = &s->arena;
+    for (cuzk__gpu_lane &lane : s->lane)
+        lane.dev->arena = &s->arena;
+    CUZK_TRY(lay_out(s, err));
+    /* what is read beyond a witness's end must be the same in every proof */
+    CUZK_CUDA(cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->main->stream));
+    return cuzk_cuda_sync(s->main, err);
+}
+
+cuzk_status cuzk__gpu_slot_new(cuzk_device_key *k, cuzk_slot **out, cuzk_err *err) {
+    cuzk_gpu_backend *b = (cuzk_gpu_backend *)k->backend;
+    *out = NULL;
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_slot)));
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)mem;
+    s->base.key = k;
+    (void)pthread_mutex_lock(&b->loading);
+    const cuzk_status st = open_slot(s, err);
+    (void)pthread_mutex_unlock(&b->loading);
+    if (st != CUZK_OK) {
+        cuzk__gpu_slot_free(&s->base);
+        return st;
+    }
+    *out = &s->base;
+    return CUZK_OK;
+}
+
+/* Waits for everything that the slot has queued. */
+static void drain(cuzk_gpu_slot *s) {
+    if (s->copy) (void)cudaStreamSynchronize(s->copy);
+    if (s->main) (void)cudaStreamSynchronize(s->main->stream);
+    for (cuzk_cuda *aux : s->aux)
+        if (aux) (void)cudaStreamSynchronize(aux->stream);
+    for (const cuzk__gpu_lane &lane : s->lane)
+        if (lane.dev) (void)cudaStreamSynchronize(lane.dev->stream);
+}
+
+void cuzk__gpu_slot_free(cuzk_slot *base) {
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
+    if (!s) return;
+    (void)cudaSetDevice(backend_of(s)->dev->ordinal);
+    drain(s);
+    if (s->arena.base) {
+        (void)cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->main->stream);
+        (void)cudaStreamSynchronize(s->main->stream);
+    }
+    for (cuzk__gpu_lane &lane : s->lane) {
+        cuzk_cuda_msm_free(lane.msm);
+        cuzk_wipe(&lane.sorted, sizeof lane.sorted);
+        cuzk_cuda_close(lane.dev);
+    }
+    for (cuzk_cuda *aux : s->aux)
+        cuzk_cuda_close(aux);
+    cuzk_cuda_close(s->main);
+    if (s->copy) (void)cudaStreamDestroy(s->copy);
+    for (cudaEvent_t e : s->ev)
+        if (e) (void)cudaEventDestroy(e);
+    if (s->arena.base) (void)cudaFree(s->arena.base);
+    if (s->pinned) {
+        cuzk_wipe(s->pinned, s->pinned_bytes);
+        (void)cudaFreeHost(s->pinned);
+    }
+    (void)cudaGetLastError();
+    cuzk_free(s);
+}
+
+/* ---- stage ---- */
+
+struct stage_job {
+    cuzk_gpu_slot *s;
+    const char *from;
+    size_t bytes;
+    int failed; /* a cudaError_t; written with atomic stores */
+};
+
+static void stage_piece(void *ctx, size_t i) {
+    stage_job *j = (stage_job *)ctx;
+    const size_t at = i * STAGE_PIECE;
+    const size_t most = STAGE_PIECE, n = j->bytes - at < most ? j->bytes - at : most;
+    memcpy(j->s->pinned + at, j->from + at, n);
+    cudaError_t e = cudaSetDevice(backend_of(j->s)->dev->ordinal);
+    if (e == cudaSuccess)
+        e = cudaMemcpyAsync(j->s->full + at, j->s->pinned + at, n, cudaMemcpyHostToDevice,
+                            j->s->copy);
+    if (e != cudaSuccess) __atomic_store_n(&j->failed, (int)e, __ATOMIC_RELAXED);
+}
+
+cuzk_status cuzk__gpu_stage(cuzk_slot *base, const cuzk_wires *wires, cuzk_err *err) {
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
+    const cuzk_proving_key *key = data_of(s);
+    const size_t full = full_bytes(key), bits = bit_bytes(key);
+    CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED0], s->copy));
+    if (bits) {
+        memcpy(s->pinned + full, wires->bits, bits - 8);
+        memset(s->pinned + full + bits - 8, 0, 8);
+        CUZK_CUDA(
+            cudaMemcpyAsync(s->bits, s->pinned + full, bits, cudaMemcpyHostToDevice, s->copy));
+    }
+    stage_job job = {s, (const char *)wires->full, full, 0};
+    cuzk_pool_run(backend_of(s)->pool, (full + STAGE_PIECE - 1) / STAGE_PIECE, stage_piece, &job);
+    CUZK_CUDA((cudaError_t)job.failed);
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED], s->copy));
+    s->montgomery = wires->montgomery;
+    s->staged = true;
+    s->computed = false;
+    s->bytes_in = full + bits;
+    s->bytes_out = 0;
+    return CUZK_OK;
+}
+
+/* ---- compute ---- */
+
+static cudaEvent_t lane_event(const cuzk_gpu_slot *s, cuzk__query_id id, int which) {
+    return s->ev[CUZK__EV_LANE + 3 * id + which];
+}
+enum { LANE_BEGIN, LANE_COUNTED, LANE_END };
+
+/* The sum of listed points: chosen, added, and on their way to the host. */
+static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *scalars,
+                              cuzk_err *err) {
+    const cuzk__gpu_query *q = &key_of(s)->query[id];
+    cuzk__gpu_lane *lane = &s->lane[id];
+    const cuzk_cuda *dev = lane->dev;
+    const size_t last = CUZK__SUM_LAST * q->ops->xyzz_bytes;
+    const cuzk__choice c = {(const uint4 *)scalars,
+                            (const uint32_t *)s->bits,
+                            q->slots,
+                            q->n_full,
+                            q->n,
+                            lane->counts,
+                            lane->list};
+    if (q->window) {
+        CUZK_TRY(cuzk__choose_digits(dev, &c, q->window, q->windows, err));
+    } else {
+        CUZK_TRY(cuzk__choose_ones(dev, &c, (uint4 *)lane->rest, lane->map, err));
+        CUZK_CUDA(cudaMemcpyAsync(lane->host_counts, lane->counts, 8, cudaMemcpyDeviceToHost,
+                                  dev->stream));
+        CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_COUNTED), dev->stream));
+    }
+    CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
+    CUZK_CUDA(
+        cudaMemcpyAsync(lane->host_last, lane->last, last, cudaMemcpyDeviceToHost, dev->stream));
+    s->bytes_out += last + (q->window ? 0 : 8);
+    return CUZK_OK;
+}
+
+/* One sum after `after`; a sorted one is driven later. */
+static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t after,
+                             const void *scalars, cuzk_err *err) {
+    const cuzk__gpu_query *q = &key_of(s)->query[id];
+    const cudaStream_t stream = s->lane[id].dev->stream;
+    CUZK_CUDA(cudaStreamWaitEvent(stream, after, 0));
+    CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_BEGIN), stream));
+    if (is_listed(id, q)) CUZK_TRY(queue_list(s, id, scalars, err));
+    if (!q->msm) CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), stream));
+    return CUZK_OK;
+}
+
+/* Plain values for the sums, from which flat rows are evaluated too. */
+static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    const cuzk_cuda *dev = s->main;
+    CUZK_CUDA(cudaStreamWaitEvent(dev->stream, s->ev[CUZK__EV_STAGED], 0));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_START], dev->stream));
+    CUZK_CUDA(cudaMemsetAsync(s->counts, 0, 2 * CUZK__QUERIES * 4, dev->stream));
+    if (key->r1cs && !s->montgomery)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "%s: values of a compact system come in Montgomery form", key->name);
+    if (s->montgomery)
+        CUZK_TRY(cuzk__vec_from_mont(dev, key->curve->id, s->plain, s->full, key->n_full, err));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_WIRES], dev->stream));
+    return CUZK_OK;
+}
+
+/* A transform on the stream of `dev`. */
+static cuzk_status transform(const cuzk_gpu_slot *s, cuzk_cuda *dev, void *x, cuzk_ntt_dir dir,
+                             cuzk_ntt_order order, const cuzk_cuda_ntt_scale *scale,
+                             cuzk_err *err) {
+    cuzk_cuda_ntt view = *key_of(s)->ntt;
+    view.dev = dev;
+    return cuzk_cuda_ntt_run(&view, x, dir, order, scale, err);
+}
+
+static cuzk_status to_coset(const cuzk_gpu_slot *s, cuzk_cuda *dev, void *x, cuzk_err *err) {
+    CUZK_TRY(transform(s, dev, x, CUZK_NTT_INVERSE, CUZK_NTT_NR, NULL, err));
+    return transform(s, dev, x, CUZK_NTT_FORWARD, CUZK_NTT_RN, key_of(s)->to_coset, err);
+}
+
+/* a, b and c to the scalars of H, which take a's place. Small transforms leave most of the device
+ * idle, so they run side by side. */
+static cuzk_status quotient(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    const cuzk_curve_id curve = key->curve->id;
+    const bool values = key->h_form == CUZK_H_COSET_VALUES;
+    const size_t n = (size_t)1 << key->log2_domain;
+    char *a = s->abc, *b = a + 32 * n, *c = b + 32 * n;
+    const bool small = key->log2_domain <= SMALL_DOMAIN;
+    cuzk_cuda *dev[3] = {s->main, s->main, s->main};
+    for (int i = 1; i < 3 && small; i++) {
+        dev[i] = s->aux[i - 1];
+        CUZK_CUDA(cudaStreamWaitEvent(dev[i]->stream, s->ev[CUZK__EV_EVAL], 0));
+    }
+    CUZK_TRY(to_coset(s, dev[1], b, err));
+    if (values)
+        CUZK_TRY(to_coset(s, dev[2], c, err));
+    else
+        CUZK_TRY(transform(s, dev[2], c, CUZK_NTT_INVERSE, CUZK_NTT_NR, NULL, err));
+    CUZK_TRY(to_coset(s, dev[0], a, err));
+    for (int i = 1; i < 3 && small; i++) {
+        const cudaEvent_t e = s->ev[i == 1 ? CUZK__EV_NTT1 : CUZK__EV_NTT2];
+        CUZK_CUDA(cudaEventRecord(e, dev[i]->stream));
+        CUZK_CUDA(cudaStreamWaitEvent(s->main->stream, e, 0));
+    }
+    if (values) return cuzk__vec_quotient(s->main, curve, a, a, b, c, n, err);
+    /* On the coset x^n = -1, so the polynomial D of degree below n with the values a b there is
+     * C - 2 H, for a b = C + H (x^n - 1). */
+    CUZK_TRY(cuzk__vec_product(s->main, curve, a, a, b, n, err));
+    CUZK_TRY(transform(s, s->main, a, CUZK_NTT_INVERSE, CUZK_NTT_NR, key_of(s)->from_coset, err));
+    return cuzk__vec_half_difference(s->main, curve, a, c, a, n, err);
+}
+
+static cuzk_status rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    const size_t n = (size_t)1 << key->log2_domain;
+    char *a = s->abc, *b = a + 32 * n, *c = b + 32 * n;
+    if (key->r1cs)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: compact systems do not work on a device",
+                            key->name);
+    CUZK_TRY(cuzk__gpu_rows_eval(&key_of(s)->rows, s->main, key->curve->id, s->plain, a, err));
+    CUZK_TRY(cuzk__vec_product(s->main, key->curve->id, c, a, b, n, err));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_EVAL], s->main->stream));
+    CUZK_TRY(quotient(s, err));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_H], s->main->stream));
+    return CUZK_OK;
+}
+
+/* Drives one sorted sum: it waits for counts on the way. */
+struct drive_job {
+    cuzk_gpu_slot *s;
+    cuzk_status st[CUZK__QUERIES];
+    cuzk_err err[CUZK__QUERIES];
+};
+
+static cuzk_status drive_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
+    cuzk__gpu_lane *lane = &s->lane[id];
+    CUZK_CUDA(cudaSetDevice(lane->dev->ordinal));
+    if (id == CUZK__Q_H) {
+        CUZK_TRY(cuzk_cuda_msm_run(lane->msm, s->abc, &lane->sorted, err));
+    } else {
+        CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_COUNTED)));
+        CUZK_TRY(cuzk_cuda_msm_run_some(lane->msm, lane->rest, lane->map, lane->host_counts[1],
+                                        &lane->sorted, err));
+    }
+    CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), lane->dev->stream));
+    return CUZK_OK;
+}
+
+/* The longest first. */
+static const cuzk__query_id order[CUZK__QUERIES] = {CUZK__Q_H, CUZK__Q_B2, CUZK__Q_A, CUZK__Q_B1,
+                                                    CUZK__Q_L};
+
+static void drive_task(void *ctx, size_t i) {
+    drive_job *j = (drive_job *)ctx;
+    const cuzk__query_id id = order[i];
+    if (j->s->lane[id].msm) j->st[id] = drive_sum(j->s, id, &j->err[id]);
+}
+
+static cuzk_status drive(cuzk_gpu_slot *s, cuzk_err *err) {
+    bool any = false;
+    for (const cuzk__gpu_lane &lane : s->lane)
+        any = any || lane.msm;
+    if (!any) return CUZK_OK;
+    drive_job job = {};
+    job.s = s;
+    cuzk_pool_run(backend_of(s)->pool, CUZK__QUERIES, drive_task, &job);
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        if (job.st[id] == CUZK_OK) continue;
+        if (err) *err = job.err[id];
+        return job.st[id];
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status queue_all(cuzk_gpu_slot *s, cuzk_err *err) {
+    static const cuzk__query_id wires[] = {CUZK__Q_B2, CUZK__Q_A, CUZK__Q_B1, CUZK__Q_L};
+    CUZK_CUDA(cudaSetDevice(s->main->ordinal));
+    CUZK_TRY(start(s, err));
+    CUZK_TRY(rows_and_quotient(s, err));
+    for (const cuzk__query_id id : wires)
+        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], s->plain, err));
+    CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], s->abc, err));
+    return drive(s, err);
+}
+
+cuzk_status cuzk__gpu_compute(cuzk_slot *base, cuzk_err *err) {
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
+    if (!s->staged) return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot computes before it stages");
+    const cuzk_status st = queue_all(s, err);
+    if (st != CUZK_OK) drain(s);
+    s->staged = false;
+    s->computed = st == CUZK_OK;
+    return st;
+}
+
+/* ---- finish ---- */
+
+static cuzk_status finish_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_point *out, cuzk_err *err) {
+    const cuzk__gpu_query *q = &key_of(s)->query[id];
+    cuzk__gpu_lane *lane = &s->lane[id];
+    CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_END)));
+    memset(out, 0, sizeof *out);
+    if (is_listed(id, q)) q->ops->add_up(lane->host_last, CUZK__SUM_LAST, out);
+    if (lane->msm) {
+        const cuzk_group_ops *g = cuzk_curve_group(data_of(s)->curve, q->group);
+        g->add(out->b, out->b, lane->sorted.b);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status stage_time(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cuzk_sums_stage stage,
+                              cudaEvent_t from, cudaEvent_t to, cuzk_err *err) {
+    float ms;
+    (void)s;
+    CUZK_CUDA(cudaEventElapsedTime(&ms, from, to));
+    stats->ns[stage] = (int64_t)((double)ms * 1e6);
+    return CUZK_OK;
+}
+
+static cuzk_status read_times(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cuzk_err *err) {
+    const cudaEvent_t *ev = s->ev;
+    CUZK_TRY(
+        stage_time(s, stats, CUZK_SUMS_UPLOAD, ev[CUZK__EV_STAGED0], ev[CUZK__EV_STAGED], err));
+    CUZK_TRY(stage_time(s, stats, CUZK_SUMS_EVAL, ev[CUZK__EV_START], ev[CUZK__EV_EVAL], err));
+    CUZK_TRY(stage_time(s, stats, CUZK_SUMS_NTT, ev[CUZK__EV_EVAL], ev[CUZK__EV_H], err));
+    for (int id = 0; id < CUZK__QUERIES; id++)
+        CUZK_TRY(stage_time(s, stats, (cuzk_sums_stage)(CUZK_SUMS_MSM_A + id),
+                            lane_event(s, (cuzk__query_id)id, LANE_BEGIN),
+                            lane_event(s, (cuzk__query_id)id, LANE_END), err));
+    stats->bytes_in = s->bytes_in;
+    stats->bytes_out = s->bytes_out;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__gpu_finish(cuzk_slot *base, cuzk_groth16_sums *out, cuzk_sums_stats *stats,
+                             cuzk_err *err) {
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
+    cuzk_point *to[CUZK__QUERIES] = {&out->a, &out->b1, &out->b2, &out->l, &out->h};
+    if (!s->computed)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot finishes what it computed");
+    CUZK_CUDA(cudaSetDevice(s->main->ordinal));
+    s->computed = false;
+    for (int id = 0; id < CUZK__QUERIES; id++)
+        CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));
+    return stats ? read_times(s, stats, err) : CUZK_OK;
+}

@@ -1,0 +1,8 @@
+/* Sums of listed points of BLS12-381's G1. */
+#include "backend/cuda/sum_group.cuh"
+
+namespace {
+CUZK_GPU_SUM_GROUP(bls12_381_g1, cuzk_gpu::coord_fp<cuzk_gpu::bls12_381_fp>)
+} // namespace
+
+const cuzk__sum_ops cuzk__sum_bls12_381_g1 = cuzk_gpu::sum_group<bls12_381_g1_sums>::ops();

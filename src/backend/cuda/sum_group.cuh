@@ -1,0 +1,155 @@
+/* Sums of listed points in XYZZ, and the making of combs, for one group. Each sum_<group>.cu
+ * instantiates it once. */
+#ifndef CUZK_BACKEND_CUDA_SUM_GROUP_CUH
+#define CUZK_BACKEND_CUDA_SUM_GROUP_CUH
+
+#include "backend/cuda/msm_points.cuh"
+#include "backend/cuda/prover.cuh"
+
+extern "C" {
+#include "backend/cuda/sum_combine.h"
+}
+
+namespace cuzk_gpu {
+
+/* Entries a thread sums one after another before more blocks take part: below it, the tree of
+ * sums that follows costs more than it saves. */
+enum { LIST_SERIAL = 4 };
+
+/* Block b: partial[b] = the sum of its share of the list. */
+template <class G>
+__global__ __launch_bounds__(SUM_THREADS) void sum_list(const typename G::affine *points,
+                                                        const uint32_t *list, const uint32_t *count,
+                                                        typename G::xyzz *partial) {
+    extern __shared__ uint64_t words[];
+    const uint32_t n = *count;
+    uint32_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
+    if (blocks > gridDim.x) blocks = gridDim.x;
+    typename G::xyzz x;
+    G::clear(&x);
+    if (blockIdx.x >= blocks) {
+        if (threadIdx.x == 0) partial[blockIdx.x] = x;
+        return;
+    }
+    for (uint32_t i = blockIdx.x * SUM_THREADS + threadIdx.x; i < n; i += blocks * SUM_THREADS) {
+        const uint32_t e = list[i];
+        typename G::affine a = points[e & 0x7fffffffu];
+        if (e >> 31) G::negate(&a);
+        G::add_affine(&x, &a);
+    }
+    block_sum<G>(words, &x, &partial[blockIdx.x]);
+}
+
+/* Block b: last[b] = the sum of partial[b * count ..). */
+template <class G>
+__global__ __launch_bounds__(SUM_THREADS) void sum_last(const typename G::xyzz *partial,
+                                                        uint32_t count, typename G::xyzz *last) {
+    extern __shared__ uint64_t words[];
+    typename G::xyzz x;
+    G::clear(&x);
+    for (uint32_t i = threadIdx.x; i < count; i += SUM_THREADS) {
+        const typename G::xyzz y = partial[(size_t)blockIdx.x * count + i];
+        G::add(&x, &y);
+    }
+    block_sum<G>(words, &x, &last[blockIdx.x]);
+}
+
+/* out[i] = a[i] + b[i], a[i] a small multiple of b[i] above 1: never equal or opposite in a group
+ * of large prime order. A base outside that group gives wrong points, not wrong accesses. */
+template <class G>
+__global__ __launch_bounds__(POINT_THREADS) void add_multiples(const typename G::affine *as,
+                                                               const typename G::affine *bs,
+                                                               typename G::affine *out, size_t n) {
+    typedef typename G::E E;
+    constexpr int N = E::N;
+    extern __shared__ uint4 dynamic[];
+    const size_t i = blockIdx.x * (size_t)POINT_THREADS + threadIdx.x;
+    uint32_t d[N], ax[N], ay[N], qx[N], qy[N];
+    typename G::affine a;
+    bool usual = false;
+    E::one(d);
+    if (i < n) {
+        a = as[i];
+        const typename G::affine q = bs[i];
+        split_limbs<N>(ax, (const uint64_t *)&a.x);
+        split_limbs<N>(ay, (const uint64_t *)&a.y);
+        split_limbs<N>(qx, (const uint64_t *)&q.x);
+        split_limbs<N>(qy, (const uint64_t *)&q.y);
+        bool same = true;
+        CUZK_UNROLL for (int k = 0; k < N; k++) same &= ax[k] == qx[k];
+        usual = !same && !(words_zero<N>(qx) && words_zero<N>(qy));
+        if (usual) E::diff(d, qx, ax);
+    }
+    block_invert<E, POINT_THREADS>(d, (uint32_t)__cvta_generic_to_shared(dynamic), 0);
+    if (i >= n) return;
+    uint32_t x[N], y[N];
+    CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = 0;
+    if (usual) {
+        uint32_t s[N];
+        E::settle(d);
+        E::diff(s, qy, ay);
+        E::mul(d, s, d);
+        E::sqr(x, d);
+        E::x3(x, ax, qx);
+        E::fall(y, ax, x);
+        E::mul(y, d, y);
+        E::y3(y, ay);
+        E::canon(x);
+        E::canon(y);
+    }
+    join_words<N>((uint64_t *)&a.x, x);
+    join_words<N>((uint64_t *)&a.y, y);
+    out[i] = a;
+}
+
+template <class G> struct sum_group {
+    typedef typename G::affine affine;
+    typedef typename G::xyzz xyzz;
+    static constexpr int POINT_SHARED = stage<typename G::E, POINT_THREADS>::BYTES;
+    static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
+
+    static cuzk_status prepare(cuzk_err *err) {
+        const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
+        CUZK_CUDA(cudaFuncSetAttribute(add_multiples<G>, attr, POINT_SHARED));
+        return CUZK_OK;
+    }
+
+    static cuzk_status sum(const cuzk_cuda *dev, const void *points, const uint32_t *list,
+                           const uint32_t *count, void *partial, void *last, cuzk_err *err) {
+        const unsigned grid = (unsigned)(dev->info.sms * CUZK__SUM_BLOCKS);
+        sum_list<G><<<grid, SUM_THREADS, SUM_SHARED, dev->stream>>>((const affine *)points, list,
+                                                                    count, (xyzz *)partial);
+        CUZK_CUDA_LAUNCHED();
+        sum_last<G><<<CUZK__SUM_LAST, SUM_THREADS, SUM_SHARED, dev->stream>>>(
+            (const xyzz *)partial, grid / CUZK__SUM_LAST, (xyzz *)last);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static cuzk_status add(const cuzk_cuda *dev, const void *a, const void *b, void *out, size_t n,
+                           cuzk_err *err) {
+        const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
+        add_multiples<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+            (const affine *)a, (const affine *)b, (affine *)out, n);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static constexpr cuzk__sum_ops ops() {
+        return {sizeof(affine), sizeof(xyzz), prepare, sum, add, G::add_up};
+    }
+};
+
+/* A group of msm_points.cuh with what these kernels need beside. */
+#define CUZK_GPU_SUM_GROUP(name, E_)                                                               \
+    CUZK_GPU_GROUP(name, E_)                                                                       \
+    struct name##_sums : name##_group {                                                            \
+        static __device__ __forceinline__ void negate(affine *a) {                                 \
+            cuzk_##name##_affine_neg(a, a);                                                        \
+        }                                                                                          \
+        static constexpr auto add_up = cuzk__cuda_add_up_##name;                                   \
+    };
+
+} // namespace cuzk_gpu
+
+#endif

@@ -1,0 +1,128 @@
+/* The CUDA backend against the CPU: the same five sums for made-up keys of both curves and both
+ * forms of H, sizes from the smallest up, with and without tables, random and adversarial values.
+ */
+#include "support.h"
+
+#include "device_key.h"
+
+#include "backend/cpu/cpu.h"
+#include "backend/cuda/open.h"
+
+static cuzk_backend *cpu, *cuda[2]; /* without and with tables */
+
+static void same_point(const cuzk_group_ops *g, const cuzk_point *want, const cuzk_point *got,
+                       const char *sum, const char *what) {
+    if (memcmp(want->b, got->b, g->point_size) != 0) fail_msg("%s: the sum %s differs", what, sum);
+}
+
+static void same_sums(const cuzk_curve *c, const cuzk_groth16_sums *want,
+                      const cuzk_groth16_sums *got, const char *what) {
+    same_point(&c->g1, &want->a, &got->a, "a", what);
+    same_point(&c->g1, &want->b1, &got->b1, "b1", what);
+    same_point(&c->g2, &want->b2, &got->b2, "b2", what);
+    same_point(&c->g1, &want->l, &got->l, "l", what);
+    same_point(&c->g1, &want->h, &got->h, "h", what);
+}
+
+static void compare(const test_key_shape *shape, unsigned patterns) {
+    test_key k;
+    test_key_make(&k, shape);
+    test_device ours[3] = {{.backend = cpu}, {.backend = cuda[0]}, {.backend = cuda[1]}};
+    for (int d = 0; d < 3; d++)
+        test_device_load(&ours[d], &k.key);
+    for (int p = 0; p < TEST_PATTERNS; p++) {
+        if (!(patterns >> p & 1)) continue;
+        test_wires w;
+        test_wires_make(&w, &k.key, (test_pattern)p, p % 2 == 1);
+        cuzk_groth16_sums want, got;
+        test_device_run(&ours[0], &w.wires, &want, NULL);
+        for (int d = 1; d < 3; d++) {
+            char what[128];
+            cuzk_sums_stats stats;
+            snprintf(what, sizeof what, "%s, 2^%u, %zu values, %zu bits, %s, form %d%s%s",
+                     k.key.curve->name, shape->log2_domain, shape->n_full, shape->n_bits,
+                     test_pattern_name((test_pattern)p), (int)shape->h_form,
+                     shape->five_bases ? ", five bases" : "", d == 2 ? ", tables" : "");
+            test_device_run(&ours[d], &w.wires, &got, &stats);
+            same_sums(k.key.curve, &want, &got, what);
+            assert_true(stats.bytes_in >= shape->n_full * 32);
+            test_device_run(&ours[d], &w.wires, &got, NULL); /* nothing is left of the first */
+            same_sums(k.key.curve, &want, &got, what);
+        }
+        test_wires_free(&w);
+    }
+    for (int d = 0; d < 3; d++)
+        test_device_unload(&ours[d]);
+    test_key_free(&k);
+}
+
+enum { ALL = (1 << TEST_PATTERNS) - 1, SOME = 1 << TEST_UNIFORM | 1 << TEST_WITNESS };
+
+static void sums_of(cuzk_curve_id curve) {
+    static const struct {
+        unsigned log2_domain;
+        size_t n_full, n_bits;
+        bool five;
+        unsigned patterns;
+    } sizes[] = {
+        {1, 1, 0, false, ALL},         {2, 3, 1, false, ALL},     {5, 33, 70, true, ALL},
+        {7, 129, 0, false, ALL},       {9, 500, 999, false, ALL}, {11, 2047, 100, true, ALL},
+        {13, 6000, 3000, false, SOME},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (int form = 0; form < 2; form++) {
+            if (form == CUZK_H_COEFFICIENTS && curve == CUZK_BN254) continue; /* Filecoin's only */
+            const test_key_shape shape = {curve,           sizes[i].log2_domain, sizes[i].n_full,
+                                          sizes[i].n_bits, (cuzk_h_form)form,    sizes[i].five};
+            compare(&shape, sizes[i].patterns);
+        }
+    }
+}
+
+static void bn254(void **state) {
+    (void)state;
+    sums_of(CUZK_BN254);
+}
+
+static void bls12_381(void **state) {
+    (void)state;
+    sums_of(CUZK_BLS12_381);
+}
+
+/* Above the combs' sizes even with tables. */
+static void large(void **state) {
+    (void)state;
+    const test_key_shape shape = {CUZK_BN254, 17, 140000, 0, CUZK_H_COSET_VALUES, false};
+    compare(&shape, 1 << TEST_WITNESS);
+}
+
+int main(void) {
+    if (cuzk_cuda_device_count() == 0) {
+        fputs("test_cuda_backend: no CUDA device: skipped\n", stderr);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bn254),
+        cmocka_unit_test(bls12_381),
+        cmocka_unit_test(large),
+    };
+    cuzk_err err = {0};
+    cuzk_pool *pool = NULL;
+    test_rng_start();
+    cuzk_status st = cuzk_pool_new(&pool, 0);
+    if (st == CUZK_OK) st = cuzk_cpu_backend_open(&cpu, CUZK_CPU_AUTO, pool, &err);
+    for (int t = 0; t < 2 && st == CUZK_OK; t++) {
+        const cuzk_cuda_options options = {.ordinal = 0, .threads = 4, .tables = t == 1};
+        st = cuzk_cuda_backend_open(&cuda[t], &options, &err);
+    }
+    if (st != CUZK_OK) {
+        fprintf(stderr, "test_cuda_backend: %s\n", err.msg);
+        return 1;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int t = 0; t < 2; t++)
+        cuda[t]->ops->close(cuda[t]);
+    cpu->ops->close(cpu);
+    cuzk_pool_free(pool);
+    return failed;
+}
