@@ -22,6 +22,19 @@ typedef struct cuzk__ifma5 {
     uint64_t multiples[5][8]; /* [j][k]: limb j of k p */
 } cuzk__ifma5;
 
+/* Constants of a base field in five or eight limbs of 52 bits, R the radix. */
+#define CUZK__IFMA_FP(n, words)                                                                    \
+    typedef struct cuzk__ifma_fp##n {                                                              \
+        uint64_t p[n], m[n];       /* 2^-52 mod p */                                               \
+        uint64_t n0;               /* -1/p mod 2^52 */                                             \
+        uint64_t multiples[8][n];  /* k p */                                                       \
+        int64_t fix[n][8];         /* [j][k mod 8]: limb j of what brings numbers from */          \
+                                   /* k 2^bits on near 0; -4 <= k < 4 */                           \
+        uint64_t inv_scale[words]; /* R times the root of R / F, in words */                       \
+    } cuzk__ifma_fp##n
+CUZK__IFMA_FP(5, 4);
+CUZK__IFMA_FP(8, 6);
+
 enum { CUZK__IFMA_BITS = 52 };
 static const uint64_t cuzk__ifma_mask = ((uint64_t)1 << CUZK__IFMA_BITS) - 1;
 
@@ -32,6 +45,11 @@ CUZK__IFMA_INLINE __m512i cuzk__ifma_set1(uint64_t v) {
 /* v & (2^52 - 1) */
 CUZK__IFMA_INLINE __m512i cuzk__ifma_low(__m512i v) {
     return _mm512_and_si512(v, cuzk__ifma_set1(cuzk__ifma_mask));
+}
+
+/* (a | b) & (2^52 - 1) */
+CUZK__IFMA_INLINE __m512i cuzk__ifma_join_low(__m512i a, __m512i b) {
+    return _mm512_ternarylogic_epi64(a, b, cuzk__ifma_set1(cuzk__ifma_mask), 0xa8);
 }
 
 /* Four words of eight 256-bit numbers that lie two in each of a[0..3], to one word of each number

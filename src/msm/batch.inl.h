@@ -20,11 +20,14 @@ typedef struct M_(slot_t) {
 } M_(slot_t);
 
 /* Scratch: differences and products by block; by entry in the careful path. */
-typedef struct M_(scratch_t) {
-    union {
-        FV_(t) v[M_(BLOCKS)];
-        F_(t) f[CUZK__BATCH_MAX];
-    } diff, prod;
+typedef struct M_(careful_t) {
+    F_(t) diff[CUZK__BATCH_MAX], prod[CUZK__BATCH_MAX];
+} M_(careful_t);
+typedef union M_(scratch_t) {
+    struct {
+        FV_(t) diff[M_(BLOCKS)], prod[M_(BLOCKS)];
+    } v;
+    M_(careful_t) careful;
 } M_(scratch_t);
 
 static inline const uint8_t *M_(source)(const cuzk__points *p, uint32_t src) {
@@ -47,6 +50,9 @@ static void M_(get)(M_(affine_t) * r, const void *stored) {
     memcpy(&s, stored, sizeof s);
     FV_(to_mont)(&r->x, &s.x);
     FV_(to_mont)(&r->y, &s.y);
+}
+static void M_(get_source)(M_(affine_t) * r, const cuzk__points *p, uint32_t src) {
+    M_(get)(r, M_(source)(p, src));
 }
 static void M_(put)(void *slots, uint32_t slot, const M_(affine_t) * a) {
     M_(slot_t) *s = (M_(slot_t) *)slots + slot;
@@ -73,97 +79,9 @@ static __attribute__((unused)) void M_(convert)(void *stored, const uint8_t *bas
     }
 }
 
-/* ---- one by one -------------------------------------------------------------------------- */
-
-typedef enum M_(kind) { M_(KIND_CANCEL), M_(KIND_DOUBLE), M_(KIND_ADD) } M_(kind);
-
-/* Loads entry i; *den is what has to be inverted for it, 1 if nothing. */
-static M_(kind) M_(classify)(const cuzk__points *p, const cuzk__batch *b, uint32_t i,
-                             M_(affine_t) * a, M_(affine_t) * q, F_(t) * den) {
-    F_(t) d;
-    M_(get)(a, (const M_(slot_t) *)p->slots + b->dst[i]);
-    M_(get)(q, M_(source)(p, b->src[i]));
-    if (b->src[i] & 1) EC_(affine_neg)(q, q);
-    F_(sub)(&d, &q->x, &a->x);
-    if (!F_(is_zero)(&d)) {
-        *den = d;
-        return M_(KIND_ADD);
-    }
-    F_(add)(&d, &a->y, &q->y);
-    if (F_(is_zero)(&d)) {
-        F_(set_one)(den);
-        return M_(KIND_CANCEL);
-    }
-    *den = d; /* 2y */
-    return M_(KIND_DOUBLE);
-}
-
-/* a += q, or a = 2a, with the inverse of den. */
-static void M_(finish_add)(M_(affine_t) * a, const M_(affine_t) * q, const F_(t) * inv,
-                           M_(kind) kind) {
-    F_(t) l, x;
-    if (kind == M_(KIND_DOUBLE)) {
-        F_(sqr)(&l, &a->x);
-        F_(dbl)(&x, &l);
-        F_(add)(&l, &l, &x);
-    } else {
-        F_(sub)(&l, &q->y, &a->y);
-    }
-    F_(mul)(&l, &l, inv);
-    F_(sqr)(&x, &l);
-    F_(sub)(&x, &x, &a->x);
-    F_(sub)(&x, &x, &q->x);
-    F_(sub)(&a->x, &a->x, &x);
-    F_(mul)(&l, &l, &a->x);
-    a->x = x;
-    F_(sub)(&a->y, &l, &a->y);
-}
-
-static void M_(run_one_by_one)(cuzk__points *p, const cuzk__batch *b) {
-    M_(scratch_t) *s = p->scratch;
-    M_(affine_t) a, q;
-    F_(t) acc, inv, den;
-    F_(set_one)(&acc);
-    for (uint32_t i = 0; i < b->n; i++) {
-        (void)M_(classify)(p, b, i, &a, &q, &s->diff.f[i]);
-        s->prod.f[i] = acc;
-        F_(mul)(&acc, &acc, &s->diff.f[i]);
-    }
-    F_(inv)(&acc, &acc);
-    for (uint32_t i = b->n; i-- > 0;) {
-        M_(kind) kind = M_(classify)(p, b, i, &a, &q, &den);
-        F_(mul)(&inv, &acc, &s->prod.f[i]);
-        F_(mul)(&acc, &acc, &s->diff.f[i]);
-        if (kind == M_(KIND_CANCEL)) {
-            p->stamp[b->dst[i]] = 0;
-            continue;
-        }
-        M_(finish_add)(&a, &q, &inv, kind);
-        M_(put)(p->slots, b->dst[i], &a);
-    }
-}
+#include "msm/careful.inl.h"
 
 /* ---- by blocks --------------------------------------------------------------------------- */
-
-/* Fills the last block with additions to the adder's own slots: twice the generator to what began
- * as the generator and so is always another, odd multiple of it. */
-static void M_(fill_up)(const cuzk__points *p, cuzk__batch *b) {
-    for (uint32_t n = b->n, l = 0; (n + l) % M_(LANES); l++) {
-        b->dst[n + l] = p->pad + l;
-        b->src[n + l] = CUZK__SRC_SLOT | (p->pad + M_(LANES) + l) << 1;
-    }
-}
-
-static void M_(init_pads)(cuzk__points *p) {
-    M_(affine_t) g = MSM_GENERATOR, g2;
-    M_(xyzz_t) d;
-    EC_(xyzz_dbl_affine)(&d, &g);
-    EC_(xyzz_to_affine)(&g2, &d);
-    for (uint32_t l = 0; l < M_(LANES); l++) {
-        M_(put)(p->slots, p->pad + l, &g);
-        M_(put)(p->slots, p->pad + M_(LANES) + l, &g2);
-    }
-}
 
 static inline void M_(load_dst)(FV_(t) * r, const cuzk__points *p, const uint32_t *dst, size_t at) {
     const void *from[M_(LANES)];
@@ -198,15 +116,15 @@ static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks)
             if (i < b->n) M_(prefetch_entry)(p, b, i);
         M_(load_dst)(&x1, p, b->dst + v * M_(LANES), offsetof(M_(slot_t), x));
         M_(load_src)(&x2, p, b->src + v * M_(LANES), offsetof(M_(slot_t), x));
-        FV_(sub)(&s->diff.v[v], &x2, &x1);
+        FV_(sub)(&s->v.diff[v], &x2, &x1);
         if (v < M_(CHAINS))
-            s->prod.v[v] = s->diff.v[v];
+            s->v.prod[v] = s->v.diff[v];
         else
-            FV_(mul)(&s->prod.v[v], &s->prod.v[v - M_(CHAINS)], &s->diff.v[v]);
+            FV_(mul)(&s->v.prod[v], &s->v.prod[v - M_(CHAINS)], &s->v.diff[v]);
     }
     unsigned zero = 0;
     for (uint32_t c = 0; c < M_(CHAINS) && c < blocks; c++)
-        zero |= FV_(zero_mask)(&s->prod.v[blocks - 1 - c]);
+        zero |= FV_(zero_mask)(&s->v.prod[blocks - 1 - c]);
     return zero == 0;
 }
 
@@ -216,15 +134,15 @@ static void M_(invert)(const cuzk__points *p, uint32_t blocks, FV_(t) acc[M_(CHA
     const M_(scratch_t) *s = p->scratch;
     FV_(t) before[M_(CHAINS)], all, inv;
     uint32_t chains = blocks < M_(CHAINS) ? blocks : M_(CHAINS), first = blocks - chains;
-    all = s->prod.v[first];
+    all = s->v.prod[first];
     for (uint32_t c = 1; c < chains; c++) {
         before[c] = all;
-        FV_(mul)(&all, &all, &s->prod.v[first + c]);
+        FV_(mul)(&all, &all, &s->v.prod[first + c]);
     }
     FV_(inv)(&inv, &all);
     for (uint32_t c = chains - 1; c > 0; c--) {
         FV_(mul)(&acc[(first + c) % M_(CHAINS)], &before[c], &inv);
-        FV_(mul)(&inv, &inv, &s->prod.v[first + c]);
+        FV_(mul)(&inv, &inv, &s->v.prod[first + c]);
     }
     acc[first % M_(CHAINS)] = inv;
 }
@@ -248,8 +166,8 @@ static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks
         if (v < M_(CHAINS)) {
             inv = *a;
         } else {
-            FV_(mul)(&inv, a, &s->prod.v[v - M_(CHAINS)]);
-            FV_(mul)(a, a, &s->diff.v[v]);
+            FV_(mul)(&inv, a, &s->v.prod[v - M_(CHAINS)]);
+            FV_(mul)(a, a, &s->v.diff[v]);
         }
         M_(load_dst)(&x1, p, dst, offsetof(M_(slot_t), x));
         M_(load_dst)(&y1, p, dst, offsetof(M_(slot_t), y));
@@ -279,36 +197,4 @@ static void M_(run)(cuzk__points *p, cuzk__batch *b) {
     } else {
         M_(run_one_by_one)(p, b);
     }
-}
-
-/* ---- sums of slots ----------------------------------------------------------------------- */
-
-/* *acc += the slots [first, first + n) that are not empty. */
-static void M_(slots_sum)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n) {
-    M_(xyzz_t) sum;
-    M_(affine_t) a;
-    M_(acc_get)(&sum, acc);
-    for (uint32_t i = first; i < first + n; i++) {
-        if (!p->stamp[i]) continue;
-        M_(get)(&a, (const M_(slot_t) *)p->slots + i);
-        EC_(xyzz_add_affine)(&sum, &sum, &a);
-    }
-    M_(acc_put)(acc, &sum);
-}
-
-/* *acc += the sum over q < n of q * slot[first + q]. */
-static void M_(slots_weighted)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first,
-                               uint32_t n) {
-    M_(xyzz_t) run, sum;
-    M_(affine_t) a;
-    M_(acc_get)(&sum, acc);
-    EC_(xyzz_set_infinity)(&run);
-    for (uint32_t q = n; q-- > 1;) {
-        if (p->stamp[first + q]) {
-            M_(get)(&a, (const M_(slot_t) *)p->slots + first + q);
-            EC_(xyzz_add_affine)(&run, &run, &a);
-        }
-        EC_(xyzz_add)(&sum, &sum, &run);
-    }
-    M_(acc_put)(acc, &sum);
 }

@@ -20,14 +20,19 @@ typedef struct cuzk__msm_acc {
 
 typedef struct cuzk__msm_kernel {
     size_t point_size;   /* of bases, in the files' form */
-    size_t slot_size;    /* in stored form */
+    size_t base_size;    /* of bases as the adder reads them: converted, or the files' form */
+    size_t slot_size;    /* of buckets */
     size_t scratch_size; /* that points.scratch needs, aligned to 64 */
     uint32_t pads;       /* slots from points.pad on */
 
     cuzk__adder adder;
     /* Before the first run on these slots. */
     void (*init_pads)(cuzk__points *p);
-    /* n bases to stored form; NULL when that is the files' form. */
+    /* The most entries of a batch, and bytes of buckets whose additions share batches: what the
+     * caches hold beside this kernel's scratch. */
+    uint32_t batch_most;
+    size_t group_bytes;
+    /* n bases to slots, base_size = slot_size; NULL when the adder reads the files' form. */
     void (*convert)(void *stored, const uint8_t *bases, size_t n);
     /* *acc += the slots [first, first + n) that are not empty. */
     void (*slots_sum)(cuzk__msm_acc *acc, const cuzk__points *p, uint32_t first, uint32_t n);
@@ -61,6 +66,7 @@ cuzk_status cuzk__msm_run(const cuzk__msm_kernel *k, const cuzk_msm_args *args,
 #else
 #define CUZK__MSM_HAVE_ADX 0
 #endif
+#define CUZK__MSM_HAVE_IFMA CUZK__MSM_HAVE_ADX
 
 #define CUZK__MSM_KERNELS(impl)                                                                    \
     extern const cuzk__msm_kernel cuzk__msm_bn254_g1_##impl, cuzk__msm_bn254_g2_##impl,            \
@@ -71,6 +77,9 @@ CUZK__MSM_KERNELS(asm);
 #endif
 #if CUZK__MSM_HAVE_ADX
 CUZK__MSM_KERNELS(adx);
+#endif
+#if CUZK__MSM_HAVE_IFMA
+CUZK__MSM_KERNELS(ifma);
 #endif
 
 #endif

@@ -5,6 +5,7 @@
  *   MSM_EC         prefix of the group, e.g. cuzk_bn254_g1
  *   MSM_F          prefix of its field, e.g. cuzk_bn254_fp
  *   MSM_FV         prefix of batches of that field; see field/vec_scalar.inl.h
+ *   MSM_IFMA       (optional) those batches are of field/vec_fp*_ifma.inl.h
  *   MSM_GENERATOR  brace list of the group's generator
  *
  * Names with M_ are generated, EC_ are the group's, F_ the field's, FV_ the batches'. */
@@ -18,19 +19,38 @@
 
 #include "msm/few.inl.h"
 
+#ifdef MSM_IFMA
+#include "msm/batch_ifma.inl.h"
+#else
 #include "msm/batch.inl.h"
+#endif
+
+#ifdef MSM_IFMA
+#define MSM_BASE_SIZE sizeof(EC_(affine_t))
+#define MSM_CONVERT NULL
+#define MSM_BATCH (sizeof(M_(block_t)) > 4096 ? 1024 : 2048)
+#define MSM_GROUP_BYTES ((size_t)2 << 20)
+#else
+#define MSM_BASE_SIZE sizeof(M_(slot_t))
+#define MSM_CONVERT (FV_(IS_FILE) ? NULL : M_(convert))
+#define MSM_BATCH (uint32_t)((96 << 10) / sizeof(M_(slot_t)))
+#define MSM_GROUP_BYTES ((size_t)3 << 19)
+#endif
 
 #define MSM_TABLE2(name) cuzk__msm_##name
 #define MSM_TABLE(name) MSM_TABLE2(name)
 
 const cuzk__msm_kernel MSM_TABLE(MSM) = {
     .point_size = sizeof(EC_(affine_t)),
+    .base_size = MSM_BASE_SIZE,
     .slot_size = sizeof(M_(slot_t)),
     .scratch_size = sizeof(M_(scratch_t)),
     .pads = 2 * M_(LANES),
     .adder = {.run = M_(run), .copy = M_(copy)},
     .init_pads = M_(init_pads),
-    .convert = FV_(IS_FILE) ? NULL : M_(convert),
+    .convert = MSM_CONVERT,
+    .batch_most = MSM_BATCH,
+    .group_bytes = MSM_GROUP_BYTES,
     .slots_sum = M_(slots_sum),
     .slots_weighted = M_(slots_weighted),
     .acc_zero = M_(acc_zero),
@@ -40,6 +60,10 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
     .few = M_(few),
 };
 
+#undef MSM_BASE_SIZE
+#undef MSM_CONVERT
+#undef MSM_BATCH
+#undef MSM_GROUP_BYTES
 #undef MSM_TABLE
 #undef MSM_TABLE2
 #undef M_
@@ -53,3 +77,4 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
 #undef MSM_F
 #undef MSM_FV
 #undef MSM_GENERATOR
+#undef MSM_IFMA

@@ -18,6 +18,11 @@ enum {
                                   : &cuzk__msm_bls12_381_g2_##impl))
 
 static const cuzk__msm_kernel *find_kernel(const cuzk_msm_args *a) {
+#if CUZK__MSM_HAVE_IFMA
+    const bool vectors = a->impl == CUZK_CPU_AUTO || a->impl == CUZK_CPU_IFMA;
+    if (vectors && a->group == CUZK_G1 && cuzk_cpu_has_avx512_ifma())
+        return a->curve == CUZK_BN254 ? &cuzk__msm_bn254_g1_ifma : &cuzk__msm_bls12_381_g1_ifma;
+#endif
 #if CUZK__MSM_HAVE_ADX
     if (a->impl != CUZK_CPU_PORTABLE && cuzk_cpu_has_adx()) return KERNEL(a, adx);
 #endif
@@ -64,7 +69,7 @@ typedef struct {
 } job;
 
 static cuzk__costs costs_of(const cuzk__msm_kernel *k) {
-    return (cuzk__costs){.slot_size = k->slot_size};
+    return (cuzk__costs){.slot_size = k->slot_size, .group_bytes = k->group_bytes};
 }
 
 static void run_thread(void *ctx, size_t t) {

@@ -8,7 +8,6 @@
 
 enum {
     GROUP_BUCKETS = 1 << 14, /* fewer and a batch meets the same bucket too often */
-    GROUP_BYTES = 3 << 19,   /* more and buckets come from memory instead of a cache */
     LANES_MIN = 64,
     THREAD_ADDS = 8192, /* a thread with less to do costs more to set up */
     WIDTH_AUTO_MAX = 19,
@@ -158,7 +157,7 @@ static uint32_t power_of_two_up_to(size_t n) {
 }
 
 static size_t group_most(const cuzk__costs *costs) {
-    size_t most = GROUP_BYTES / costs->slot_size;
+    size_t most = costs->group_bytes / costs->slot_size;
     return most < GROUP_BUCKETS ? most : GROUP_BUCKETS;
 }
 

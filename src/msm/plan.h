@@ -18,9 +18,9 @@ enum {
     CUZK__SEG_WINDOWS = 2, /* plus the window's number */
 };
 
-/* What the model knows about a kernel: a point's bytes. */
+/* What the model knows about a kernel: a bucket's bytes, and those of a group of windows. */
 typedef struct cuzk__costs {
-    size_t slot_size;
+    size_t slot_size, group_bytes;
 } cuzk__costs;
 
 typedef struct cuzk__plan {

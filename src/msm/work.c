@@ -4,7 +4,6 @@
 
 enum {
     HUGE_PAGE = 2 << 20,
-    BATCH_BYTES = 96 << 10,
     BATCH_MIN = 64,
     CHUNK_MIN = 32,
     CHUNK_MAX = 256, /* points whose recoded scalars stay in the first cache */
@@ -76,11 +75,21 @@ static void finish_lanes(thread *t) {
     t->w->kernel->slots_sum(&t->sums[0], &t->s.pts, 0, left);
 }
 
+/* Full batches share an inversion between more additions; past a point their slots no longer
+ * stay in a core's cache between the two passes, and a batch too large for the buckets meets the
+ * same one too often. */
+static uint32_t batch_limit(const cuzk__msm_kernel *k, uint32_t buckets) {
+    uint32_t limit = k->batch_most;
+    if (limit > buckets / 4) limit = buckets / 4;
+    if (limit > CUZK__BATCH_MAX) limit = CUZK__BATCH_MAX;
+    return limit < BATCH_MIN ? BATCH_MIN : limit / BATCH_MIN * BATCH_MIN;
+}
+
 /* Scalars 1 and -1, round robin over buckets that all have weight 1. */
 static void run_ones(thread *t, size_t begin, size_t end) {
     const cuzk__work *w = t->w;
     uint32_t lanes = w->plan.lane_buckets, lane = 0;
-    start(t, lanes, lanes, w->bases + begin * w->kernel->slot_size);
+    start(t, lanes, batch_limit(w->kernel, 4 * lanes), w->bases + begin * w->kernel->base_size);
     const uint8_t *at = w->scan->bits + begin, *stop = w->scan->bits + end;
     while ((at = memchr(at, 1, (size_t)(stop - at)))) {
         size_t i = (size_t)(at - w->scan->bits);
@@ -95,9 +104,9 @@ static void run_ones(thread *t, size_t begin, size_t end) {
 
 static void run_bits(thread *t, size_t begin, size_t end) {
     const cuzk__work *w = t->w;
-    const size_t size = w->kernel->slot_size;
+    const size_t size = w->kernel->base_size;
     uint32_t lanes = w->plan.lane_buckets, lane = 0;
-    start(t, lanes, lanes, w->bit_bases + begin * size);
+    start(t, lanes, batch_limit(w->kernel, 4 * lanes), w->bit_bases + begin * size);
     for (size_t i = begin / 64 * 64; i < end; i += 64) {
         uint64_t word = w->bits[i / 64];
         if (end - i < 64) word &= ((uint64_t)1 << (end - i)) - 1;
@@ -175,21 +184,11 @@ static void sum_window(thread *t, const layout *l, unsigned x, uint32_t first, u
     k->acc_add(&t->sums[x], &acc);
 }
 
-/* Full batches share an inversion between more additions; past a point their slots no longer
- * stay in a core's cache between the two passes, and a batch too large for the buckets meets the
- * same one too often. */
-static uint32_t batch_limit(const cuzk__msm_kernel *k, uint32_t buckets) {
-    uint32_t limit = (uint32_t)(BATCH_BYTES / k->slot_size);
-    if (limit > buckets / 4) limit = buckets / 4;
-    if (limit > CUZK__BATCH_MAX) limit = CUZK__BATCH_MAX;
-    return limit < BATCH_MIN ? BATCH_MIN : limit / BATCH_MIN * BATCH_MIN;
-}
-
 static void run_windows(thread *t, unsigned first, unsigned last, size_t begin, size_t end) {
     const cuzk__digits *d = &t->w->digits;
     const layout l = lay_out_windows(t->w, first, last);
     start(t, l.buckets, batch_limit(t->w->kernel, l.buckets),
-          t->w->bases + begin * t->w->kernel->slot_size);
+          t->w->bases + begin * t->w->kernel->base_size);
     for (size_t i = begin; i < end; i += l.chunk) {
         uint32_t n = recode_chunk(t, &l, begin, i, end - i < l.chunk ? end : i + l.chunk);
         uint32_t bucket = 0;
