@@ -14,11 +14,13 @@ struct bench_options {
     unsigned from, to;   /* log2 of the sizes */
     int reps;
     unsigned step;
-    bool quick;       /* checks only */
-    bool patterns;    /* msm: adversarial scalars and bases too */
-    unsigned factor;  /* msm: multiples in the table of the second variant */
-    unsigned window;  /* msm: bits of a digit; 0: the cost model's */
-    cuzk_group group; /* 0: both */
+    bool quick;          /* checks only */
+    bool patterns;       /* msm, bits: adversarial scalars and bases too */
+    bool partition;      /* bits: the ones of a 32 GiB partition */
+    const char *circuit; /* rows: its name */
+    unsigned factor;     /* msm: multiples in the table of the second variant */
+    unsigned window;     /* msm: bits of a digit; 0: the cost model's */
+    cuzk_group group;    /* 0: both */
     uint64_t seed;
 };
 
@@ -67,5 +69,12 @@ struct bench_rng {
 cuzk_status bench_field(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err);
 cuzk_status bench_ntt(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err);
 cuzk_status bench_msm(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err);
+cuzk_status bench_bits(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err);
+cuzk_status bench_rows(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err);
+
+/* out[j] = (s + j) G for j < n (device), by doubling; *ok is cleared when one of some points that
+ * the host computes too is wrong. */
+cuzk_status bench_table(cuzk_cuda *dev, cuzk_curve_id curve, cuzk_group group, size_t n,
+                        const cuzk_u256 *s, void *out, bool *ok, cuzk_err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* cuzk-gpu-bench: the GPU kernels checked and timed in one program.
  *
- *   cuzk-gpu-bench [field] [ntt] [msm] [--curve bn254|bls12_381] [--group g1|g2] [--log2 A..B]
- *                  [--step N] [--reps N] [--factor N] [--window N] [--patterns] [--quick]
- *                  [--commit TEXT] [--out FILE]
+ *   cuzk-gpu-bench [field] [ntt] [msm] [bits] [rows] [--curve bn254|bls12_381] [--group g1|g2]
+ *                  [--log2 A..B] [--step N] [--reps N] [--factor N] [--window N] [--patterns]
+ *                  [--partition] [--circuit NAME] [--quick] [--commit TEXT] [--out FILE]
  *
  * Every row of the JSON it writes was compared with a reference in the same run ("verified").
  * Exit codes: 0 all verified, 1 a result was wrong, 2 usage, 77 no CUDA device (the tests' skip).
@@ -57,16 +57,17 @@ static nvml_sample sample_clocks(int ordinal) {
 }
 
 static int usage(void) {
-    fputs("usage: cuzk-gpu-bench [field] [ntt] [msm] [--curve bn254|bls12_381] [--group g1|g2]\n"
-          "                      [--log2 A..B] [--step N] [--reps N] [--factor N] [--window N]\n"
-          "                      [--patterns] [--quick] [--commit TEXT] [--out FILE]\n",
+    fputs("usage: cuzk-gpu-bench [field] [ntt] [msm] [bits] [rows] [--curve bn254|bls12_381]\n"
+          "                      [--group g1|g2] [--log2 A..B] [--step N] [--reps N] [--factor N]\n"
+          "                      [--window N] [--patterns] [--partition] [--circuit NAME]\n"
+          "                      [--quick] [--commit TEXT] [--out FILE]\n",
           stderr);
     return 2;
 }
 
 struct arguments {
     bench_options o;
-    bool field, ntt, msm;
+    bool field, ntt, msm, bits, rows;
     const char *out_path, *commit;
     std::string command;
 };
@@ -75,6 +76,9 @@ static bool flag_word(arguments *a, const char *w) {
     if (!strcmp(w, "field")) return a->field = true;
     if (!strcmp(w, "ntt")) return a->ntt = true;
     if (!strcmp(w, "msm")) return a->msm = true;
+    if (!strcmp(w, "bits")) return a->bits = true;
+    if (!strcmp(w, "rows")) return a->rows = true;
+    if (!strcmp(w, "--partition")) return a->o.partition = true;
     if (!strcmp(w, "--patterns")) return a->o.patterns = true;
     if (strcmp(w, "--quick")) return false;
     a->o.reps = 1;
@@ -99,6 +103,8 @@ static bool option_value(arguments *a, const char *w, const char *v) {
         o->factor = number;
     else if (!strcmp(w, "--window"))
         o->window = number;
+    else if (!strcmp(w, "--circuit"))
+        o->circuit = v;
     else if (!strcmp(w, "--commit"))
         a->commit = v;
     else if (!strcmp(w, "--out"))
@@ -118,13 +124,15 @@ static bool parse(int argc, char **argv, arguments *a) {
         if (i + 1 == argc || !option_value(a, argv[i], argv[i + 1])) return false;
         a->command += std::string(" ") + argv[++i];
     }
-    return a->field || a->ntt || a->msm;
+    return a->field || a->ntt || a->msm || a->bits || a->rows;
 }
 
 static cuzk_status run_all(cuzk_cuda *dev, const arguments &a, bench_report *rep, cuzk_err *err) {
     if (a.field) CUZK_TRY(bench_field(dev, a.o, rep, err));
     if (a.ntt) CUZK_TRY(bench_ntt(dev, a.o, rep, err));
     if (a.msm) CUZK_TRY(bench_msm(dev, a.o, rep, err));
+    if (a.bits) CUZK_TRY(bench_bits(dev, a.o, rep, err));
+    if (a.rows) CUZK_TRY(bench_rows(dev, a.o, rep, err));
     return CUZK_OK;
 }
 

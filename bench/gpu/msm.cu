@@ -151,7 +151,7 @@ struct msm_case {
     void *table, *bases, *scalars, *sums;
 };
 
-/* T[j] = (s + j) G for j < n by doubling the table: T[j + m] = T[j] + m G. */
+/* By doubling the table: T[j + m] = T[j] + m G. */
 cuzk_status make_table(msm_case *c, cuzk_err *err) {
     const cuzk_fr_ops *fr = c->curve->fr;
     cuzk_point p;
@@ -216,7 +216,7 @@ cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned 
                         unsigned window, bench_report *rep, cuzk_err *err) {
     cuzk_point want, got;
     CUZK_TRY(make_pattern(c, p, &want, err));
-    const cuzk_cuda_msm_config cfg = {c->curve->id, c->group, c->n, window, factor};
+    const cuzk_cuda_msm_config cfg = {c->curve->id, c->group, c->n, window, factor, 0, false};
     cuzk_cuda_msm *msm;
     CUZK_TRY(cuzk_cuda_mark(c->dev, 2, err));
     CUZK_TRY(cuzk_cuda_msm_new(&msm, c->dev, &cfg, c->bases, err));
@@ -294,6 +294,21 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id id, c
 }
 
 } // namespace
+
+cuzk_status bench_table(cuzk_cuda *dev, cuzk_curve_id curve, cuzk_group group, size_t n,
+                        const cuzk_u256 *s, void *out, bool *ok, cuzk_err *err) {
+    msm_case c = {};
+    c.dev = dev;
+    c.curve = cuzk_curve_get(curve);
+    c.ops = cuzk_curve_group(c.curve, group);
+    c.g = cuzk__cuda_group(curve, group);
+    c.n = n;
+    c.s = *s;
+    c.table = out;
+    CUZK_TRY(c.g->prepare(err));
+    CUZK_TRY(make_table(&c, err));
+    return check_table(&c, ok, err);
+}
 
 cuzk_status bench_msm(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
     for (int k = 0; k < 4; k++) {

@@ -38,7 +38,8 @@ struct accumulate_args {
 };
 
 #ifdef __CUDACC__
-enum { INFINITY_MARK = -1 }; /* top word of an accumulator's x */
+enum { INFINITY_MARK = -1 };               /* top word of an accumulator's x */
+constexpr uint32_t NO_POINT = 0xffffffffu; /* index word: the list has ended */
 enum add_kind { ADD_NORMAL, ADD_KEEP, ADD_COPY, ADD_DOUBLE, ADD_INFINITY };
 
 CUZK_GPU_D void async_copy(uint32_t dst, const uint4 *src) {
@@ -77,29 +78,17 @@ template <int N, int NT> CUZK_GPU_D void put_shared(uint32_t a, const uint32_t *
         "r"(r[4 * q + 2]), "r"(r[4 * q + 3]), "r"(a + q * NT * 16) : "memory");
 }
 
-/* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
-template <class E, int NT> struct list_cursor {
-    const accumulate_args &a;
-    uint32_t first;
-    uint32_t round;
-    __device__ __forceinline__ uint2 range(int i) const {
-        const uint32_t k = first + (uint32_t)i * NT;
-        return k < a.lists ? __ldg(a.ranges + k) : make_uint2(0, 0);
-    }
-    /* Element `round` of a list: its index word; false when the list has ended. */
-    __device__ __forceinline__ bool element(uint2 r, uint32_t &id) const {
-        const uint32_t e = r.x + round;
-        id = 0;
-        if (e >= r.y) return false;
-        id = a.index ? __ldg(a.index + e) : e;
-        return true;
-    }
+/* Where a thread finds its operands: base of the cursors, which say what element `round` of its
+ * list i is. Args has points, acc and prefix. */
+template <class E, int NT, class Args> struct thread_home {
+    const Args &a;
+    uint32_t home; /* of the block's accumulators, in units of NT */
+    /* Of NO_POINT: some point, since what is fetched for it does not matter. */
     __device__ __forceinline__ const uint4 *point(uint32_t id) const {
-        return a.points + (size_t)(id & 0x7fffffffu) * (E::N / 2);
+        return a.points + (size_t)(id == NO_POINT ? 0 : id & 0x7fffffffu) * (E::N / 2);
     }
     /* Where the thread keeps accumulator i and prefix i: offsets of 32 bits from the kernel's
      * parameters, so that no 64-bit pointer stays in registers. */
-    uint32_t home;
     __device__ __forceinline__ uint4 *acc(int i) const {
         return a.acc + ((home + (uint32_t)i) * (E::N / 2 * NT) + threadIdx.x);
     }
@@ -108,10 +97,36 @@ template <class E, int NT> struct list_cursor {
     }
 };
 
-/* Decides an exceptional pair exactly and puts into d what the batch inversion shall invert. */
+/* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
+template <class E, int NT> struct list_cursor : thread_home<E, NT, accumulate_args> {
+    enum { SIGNED = 1 };
+    typedef uint2 ahead_t;
+    uint32_t first;
+    uint32_t round;
+    /* What element() needs of list i, asked for one step earlier. */
+    __device__ __forceinline__ uint2 ahead(int i) const {
+        const uint32_t k = first + (uint32_t)i * NT;
+        return k < this->a.lists ? __ldg(this->a.ranges + k) : make_uint2(0, 0);
+    }
+    /* Element `round` of a list: its index word. */
+    __device__ __forceinline__ uint32_t element(uint2 r) const {
+        const uint32_t e = r.x + round;
+        if (e >= r.y) return NO_POINT;
+        return this->a.index ? __ldg(this->a.index + e) : e;
+    }
+};
+
+/* What the batch inversion shall invert for a pair, and what becomes of the pair. Returned in
+ * registers: an array of the caller would be local memory. */
+template <class E> struct resolved {
+    uint32_t d[E::N];
+    int kind;
+};
+
+/* Decides an exceptional pair exactly; ADD_NORMAL leaves d as it was. */
 template <class E>
-static __device__ __noinline__ int resolve_pair(uint32_t *d, const uint4 *acc, size_t stride,
-                                                const uint4 *point, bool active, bool negate) {
+static __device__ __forceinline__ int resolve_into(uint32_t *d, const uint4 *acc, size_t stride,
+                                                   const uint4 *point, bool active, bool negate) {
     constexpr int N = E::N;
     uint32_t ax[N], ay[N], px[N], py[N];
     if (!active) {
@@ -145,71 +160,88 @@ static __device__ __noinline__ int resolve_pair(uint32_t *d, const uint4 *acc, s
     return ADD_INFINITY;
 }
 
+template <class E>
+static __device__ __noinline__ resolved<E>
+resolve_pair(const uint4 *acc, size_t stride, const uint4 *point, bool active, bool negate) {
+    resolved<E> r;
+    CUZK_UNROLL for (int k = 0; k < E::N; k++) r.d[k] = 0;
+    r.kind = resolve_into<E>(r.d, acc, stride, point, active, negate);
+    return r;
+}
+
 /* Numerator of the tangent, 3x^2, as a difference-like value. */
 template <class E>
-static __device__ __noinline__ void tangent_numerator(uint32_t *r, const uint4 *acc,
-                                                      size_t stride) {
+static __device__ __noinline__ resolved<E> tangent_numerator(const uint4 *acc, size_t stride) {
     constexpr int N = E::N;
+    resolved<E> r;
     uint32_t x[N];
     get_planes<N>(x, acc, stride);
     E::canon(x);
     E::mul(x, x, x);
     E::canon(x);
-    E::thrice(r, x);
+    E::thrice(r.d, x);
+    r.kind = ADD_DOUBLE;
+    return r;
 }
 
-/* Layout of a thread's shared memory: five coordinates. */
+/* Layout of a thread's shared memory: five coordinates, and the running inverse of backward(),
+ * which would not stay in registers through five products. */
 template <class E, int NT> struct stage {
     static constexpr uint32_t SIZE = E::N / 4 * NT * 16;
-    uint32_t ax, px, pre, ay, py;
-    __device__ __forceinline__ explicit stage(uint32_t base)
-        : ax(base), px(base + SIZE), pre(base + 2 * SIZE), ay(base + 3 * SIZE),
-          py(base + 4 * SIZE) {}
-    static constexpr int BYTES = 5 * (int)SIZE;
+    uint32_t base;
+    static constexpr int BYTES = 6 * (int)SIZE;
+    __device__ __forceinline__ uint32_t ax() const { return base; }
+    __device__ __forceinline__ uint32_t px() const { return base + SIZE; }
+    __device__ __forceinline__ uint32_t pre() const { return base + 2 * SIZE; }
+    __device__ __forceinline__ uint32_t ay() const { return base + 3 * SIZE; }
+    __device__ __forceinline__ uint32_t py() const { return base + 4 * SIZE; }
+    __device__ __forceinline__ uint32_t inv() const { return base + 5 * SIZE; }
 };
 
 /* d for the pair in shared memory; true when the pair needs resolve_pair. */
 template <class E, int NT>
-CUZK_GPU_D bool pair_diff(uint32_t *d, const stage<E, NT> &s, bool active) {
+CUZK_GPU_D bool pair_diff(uint32_t *d, const stage<E, NT> &s, uint32_t id) {
     constexpr int N = E::N;
     uint32_t ax[N], px[N];
-    get_shared<N, NT>(ax, s.ax);
-    get_shared<N, NT>(px, s.px);
+    get_shared<N, NT>(ax, s.ax());
+    get_shared<N, NT>(px, s.px());
     E::diff(d, px, ax);
-    return !active || ax[N - 1] == (uint32_t)INFINITY_MARK || (px[0] | px[N - 1]) == 0 ||
+    return id == NO_POINT || ax[N - 1] == (uint32_t)INFINITY_MARK || (px[0] | px[N - 1]) == 0 ||
            E::maybe_zero(d);
 }
 
-template <class E, int NT>
-CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, int m,
-                        const stage<E, NT> &s) {
+/* Off the main path, the index word is read again: it would take a register there. */
+template <class E, class C> CUZK_GPU_D int settle_pair(uint32_t *d, const C &lists, int i, int nt) {
+    const uint32_t id = lists.element(lists.ahead(i));
+    const resolved<E> r =
+        resolve_pair<E>(lists.acc(i), nt, lists.point(id), id != NO_POINT, C::SIGNED && id >> 31);
+    if (r.kind != ADD_NORMAL) copy_words<E::N>(d, r.d);
+    return r.kind;
+}
+
+template <class E, int NT, class C>
+CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT> &s) {
     constexpr int N = E::N;
-    uint32_t id, id_next = 0;
-    bool active = lists.element(lists.range(0), id), active_next = false;
-    if (m > 1) active_next = lists.element(lists.range(1), id_next);
-    uint2 range = m > 2 ? lists.range(2) : make_uint2(0, 0); /* fetched one step before its index */
-    fetch<N, NT>(s.ax, lists.acc(0), NT);
-    fetch<N, NT>(s.px, lists.point(id), 1);
+    uint32_t id = lists.element(lists.ahead(0)), id_next = NO_POINT;
+    if (m > 1) id_next = lists.element(lists.ahead(1));
+    typename C::ahead_t ahead = {};
+    if (m > 2) ahead = lists.ahead(2);
+    fetch<N, NT>(s.ax(), lists.acc(0), NT);
+    fetch<N, NT>(s.px(), lists.point(id), 1);
     async_commit();
 #pragma unroll 1
     for (int i = 0; i < m; i++) {
         uint32_t d[N];
         async_wait();
-        if (pair_diff<E, NT>(d, s, active)) {
-            uint32_t e[N];
-            copy_words<N>(e, d);
-            (void)resolve_pair<E>(e, lists.acc(i), NT, lists.point(id), active, id >> 31);
-            copy_words<N>(d, e);
-        }
+        if (pair_diff<E, NT>(d, s, id)) (void)settle_pair<E>(d, lists, i, NT);
         id = id_next;
-        active = active_next;
         if (i + 1 < m) {
-            fetch<N, NT>(s.ax, lists.acc(i + 1), NT);
-            fetch<N, NT>(s.px, lists.point(id), 1);
+            fetch<N, NT>(s.ax(), lists.acc(i + 1), NT);
+            fetch<N, NT>(s.px(), lists.point(id), 1);
         }
         async_commit();
-        if (i + 2 < m) active_next = lists.element(range, id_next);
-        if (i + 3 < m) range = lists.range(i + 3);
+        if (i + 2 < m) id_next = lists.element(ahead);
+        if (i + 3 < m) ahead = lists.ahead(i + 3);
         if (i == 0) {
             copy_words<N>(prod, d);
         } else {
@@ -220,34 +252,36 @@ CUZK_GPU_D void forward(uint32_t *prod, const list_cursor<E, NT> &lists, int m,
 }
 
 /* The sum of a pair that was copied or vanished; of a doubled one x3, y3 are right already. */
-template <class E>
-CUZK_GPU_D void exceptional_sum(uint32_t *x3, uint32_t *y3, int kind, const uint4 *point,
-                                bool negate) {
+template <class E, class C>
+CUZK_GPU_D void exceptional_sum(uint32_t *x3, uint32_t *y3, int kind, const C &lists, int i) {
     constexpr int N = E::N;
     if (kind == ADD_COPY) {
+        const uint32_t id = lists.element(lists.ahead(i));
+        const uint4 *point = lists.point(id);
         get_planes<N>(x3, point, 1);
         get_planes<N>(y3, point + N / 4, 1);
-        if (negate) E::neg(y3, y3);
+        if (C::SIGNED && id >> 31) E::neg(y3, y3);
     } else if (kind == ADD_INFINITY) {
         CUZK_UNROLL for (int k = 0; k < N; k++) x3[k] = y3[k] = (uint32_t)INFINITY_MARK;
     }
 }
 
-template <class E, int NT>
-CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
-                         const stage<E, NT> &s) {
+/* inv: the inverse of forward()'s product. */
+template <class E, int NT, class C>
+CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage<E, NT> &s) {
     constexpr int N = E::N, Q = N / 4;
-    uint32_t id, id_next = 0;
-    bool active = lists.element(lists.range(m - 1), id), active_next = false;
-    if (m > 1) active_next = lists.element(lists.range(m - 2), id_next);
-    uint2 range = m > 2 ? lists.range(m - 3) : make_uint2(0, 0);
+    uint32_t id = lists.element(lists.ahead(m - 1)), id_next = NO_POINT;
+    if (m > 1) id_next = lists.element(lists.ahead(m - 2));
+    typename C::ahead_t ahead = {};
+    if (m > 2) ahead = lists.ahead(m - 3);
+    put_shared<N, NT>(s.inv(), inv);
     {
         const uint4 *acc = lists.acc(m - 1), *point = lists.point(id);
-        fetch<N, NT>(s.ax, acc, NT);
-        fetch<N, NT>(s.px, point, 1);
-        if (m > 1) fetch<N, NT>(s.pre, lists.prefix(m - 1), NT);
-        fetch<N, NT>(s.ay, acc + Q * NT, NT);
-        fetch<N, NT>(s.py, point + Q, 1);
+        fetch<N, NT>(s.ax(), acc, NT);
+        fetch<N, NT>(s.px(), point, 1);
+        if (m > 1) fetch<N, NT>(s.pre(), lists.prefix(m - 1), NT);
+        fetch<N, NT>(s.ay(), acc + Q * NT, NT);
+        fetch<N, NT>(s.py(), point + Q, 1);
         async_commit();
     }
 #pragma unroll 1
@@ -255,64 +289,57 @@ CUZK_GPU_D void backward(uint32_t *inv, const list_cursor<E, NT> &lists, int m,
         uint32_t d[N], w[N];
         int kind = ADD_NORMAL;
         async_wait();
-        const uint32_t current = id;
-        if (pair_diff<E, NT>(d, s, active)) {
-            uint32_t e[N];
-            copy_words<N>(e, d);
-            kind =
-                resolve_pair<E>(e, lists.acc(i), NT, lists.point(current), active, current >> 31);
-            copy_words<N>(d, e);
-        }
+        const bool negate = C::SIGNED && id >> 31;
+        if (pair_diff<E, NT>(d, s, id)) kind = settle_pair<E>(d, lists, i, NT);
         id = id_next;
-        active = active_next;
+        get_shared<N, NT>(w, s.inv());
         if (i > 0) {
-            get_shared<N, NT>(w, s.pre);
-            if (i > 1) fetch<N, NT>(s.pre, lists.prefix(i - 1), NT);
-            E::mul(w, inv, w);
-            E::mul(inv, inv, d);
-        } else {
-            copy_words<N>(w, inv);
+            uint32_t pre[N];
+            E::mul(d, d, w);
+            put_shared<N, NT>(s.inv(), d);
+            get_shared<N, NT>(pre, s.pre());
+            if (i > 1) fetch<N, NT>(s.pre(), lists.prefix(i - 1), NT);
+            E::mul(w, w, pre);
         }
         E::settle(w);
         {
             uint32_t ay[N], py[N];
-            get_shared<N, NT>(py, s.py);
-            get_shared<N, NT>(ay, s.ay);
-            if (i > 0) fetch<N, NT>(s.py, lists.point(id) + Q, 1);
-            if (current >> 31) E::neg(py, py);
+            get_shared<N, NT>(py, s.py());
+            get_shared<N, NT>(ay, s.ay());
+            if (i > 0) fetch<N, NT>(s.py(), lists.point(id) + Q, 1);
+            if (negate) E::neg(py, py);
             E::diff(d, py, ay);
         }
         if (kind == ADD_DOUBLE) {
-            uint32_t t[N];
-            tangent_numerator<E>(t, lists.acc(i), NT);
-            copy_words<N>(d, t);
+            const resolved<E> r = tangent_numerator<E>(lists.acc(i), NT);
+            copy_words<N>(d, r.d);
         }
         E::mul(d, d, w); /* the slope */
         uint32_t x3[N], y3[N], ay[N];
         E::sqr(x3, d);
         {
             uint32_t ax[N], px[N];
-            get_shared<N, NT>(ax, s.ax);
-            get_shared<N, NT>(px, s.px);
+            get_shared<N, NT>(ax, s.ax());
+            get_shared<N, NT>(px, s.px());
             E::x3(x3, ax, px);
             E::fall(y3, ax, x3);
         }
         if (kind == ADD_NORMAL) put_planes<N>(lists.acc(i), NT, x3);
-        get_shared<N, NT>(ay, s.ay);
+        get_shared<N, NT>(ay, s.ay());
         if (i > 0) {
-            fetch<N, NT>(s.ax, lists.acc(i - 1), NT);
-            fetch<N, NT>(s.px, lists.point(id), 1);
-            fetch<N, NT>(s.ay, lists.acc(i - 1) + Q * NT, NT);
+            fetch<N, NT>(s.ax(), lists.acc(i - 1), NT);
+            fetch<N, NT>(s.px(), lists.point(id), 1);
+            fetch<N, NT>(s.ay(), lists.acc(i - 1) + Q * NT, NT);
         }
         async_commit();
-        if (i > 1) active_next = lists.element(range, id_next);
-        if (i > 2) range = lists.range(i - 3);
+        if (i > 1) id_next = lists.element(ahead);
+        if (i > 2) ahead = lists.ahead(i - 3);
         E::mul(y3, d, y3);
         E::y3(y3, ay);
         if (kind == ADD_NORMAL) {
             put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
         } else if (kind != ADD_KEEP) {
-            exceptional_sum<E>(x3, y3, kind, lists.point(current), current >> 31);
+            exceptional_sum<E>(x3, y3, kind, lists, i);
             put_planes<N>(lists.acc(i), NT, x3);
             put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
         }
@@ -394,28 +421,26 @@ template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t ba
 }
 
 /* The first element of a list, or infinity. */
-template <class E, int NT>
-CUZK_GPU_D void start_list(const list_cursor<E, NT> &lists, uint4 *acc, int i) {
+template <class E, int NT, class C> CUZK_GPU_D void start_list(const C &lists, int i) {
     constexpr int N = E::N, Q = N / 4;
-    uint32_t id, x[N], y[N];
-    const bool active = lists.element(lists.range(i), id);
-    if (active) {
+    uint32_t x[N], y[N];
+    const uint32_t id = lists.element(lists.ahead(i));
+    if (id != NO_POINT) {
         const uint4 *p = lists.point(id);
         get_planes<N>(x, p, 1);
         get_planes<N>(y, p + Q, 1);
-        if (id >> 31 && !words_zero<N>(y)) E::neg(y, y);
+        if (C::SIGNED && id >> 31 && !words_zero<N>(y)) E::neg(y, y);
     }
-    if (!active || (words_zero<N>(x) && words_zero<N>(y))) {
+    if (id == NO_POINT || (words_zero<N>(x) && words_zero<N>(y))) {
         CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = (uint32_t)INFINITY_MARK;
     }
-    put_planes<N>(acc, NT, x);
-    put_planes<N>(acc + Q * NT, NT, y);
+    put_planes<N>(lists.acc(i), NT, x);
+    put_planes<N>(lists.acc(i) + Q * NT, NT, y);
 }
 
-template <class E, int NT>
-CUZK_GPU_D void finish_list(const accumulate_args &a, uint32_t rank, const uint4 *acc) {
+/* An accumulator's canonical affine form to out. */
+template <class E, int NT> CUZK_GPU_D void finish_list(uint4 *out, const uint4 *acc) {
     constexpr int N = E::N, Q = N / 4;
-    if (rank >= a.lists) return;
     uint32_t x[N], y[N];
     get_planes<N>(x, acc, NT);
     get_planes<N>(y, acc + Q * NT, NT);
@@ -425,7 +450,6 @@ CUZK_GPU_D void finish_list(const accumulate_args &a, uint32_t rank, const uint4
         E::canon(x);
         E::canon(y);
     }
-    uint4 *out = a.out + (size_t)a.slot[rank] * (2 * Q);
     put_planes<N>(out, 1, x);
     put_planes<N>(out + Q, 1, y);
 }
@@ -436,19 +460,19 @@ __global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ a
     __shared__ uint32_t shared_chunk;
     const int t = (int)threadIdx.x;
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
-    const stage<E, NT> s(base + t * 16);
+    const stage<E, NT> s = {base + t * 16};
     const int warp = (int)blockIdx.x / a.sms % (NT / 32);
     while (true) {
         if (t == 0) shared_chunk = atomicAdd(a.counter, 1);
         __syncthreads();
         const uint32_t chunk = shared_chunk;
         if ((size_t)chunk * a.m * NT >= a.lists) return;
-        list_cursor<E, NT> lists = {a, chunk * a.m * NT + t, 0, blockIdx.x * a.m};
+        list_cursor<E, NT> lists = {{a, blockIdx.x * a.m}, chunk * a.m * NT + t, 0};
         /* lists are sorted by length: the chunk's first is its longest */
         const uint2 longest = a.ranges[chunk * a.m * NT];
         const uint32_t rounds = longest.y - longest.x;
         for (int i = 0; i < a.m; i++)
-            start_list<E, NT>(lists, lists.acc(i), i);
+            start_list<E, NT>(lists, i);
 #pragma unroll 1
         for (uint32_t round = 1; round < rounds; round++) {
             lists.round = round;
@@ -458,7 +482,8 @@ __global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ a
             backward<E, NT>(inv, lists, a.m, s);
         }
         for (int i = 0; i < a.m; i++)
-            finish_list<E, NT>(a, lists.first + i * NT, lists.acc(i));
+            if (const uint32_t rank = lists.first + i * NT; rank < a.lists)
+                finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::N / 2), lists.acc(i));
         __syncthreads();
     }
 }

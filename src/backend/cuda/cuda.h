@@ -175,6 +175,10 @@ void cuzk_cuda_bits_free(cuzk_cuda_bits *plan);
  * copy of a few bytes to the host. Does not wait. One sum of a plan at a time. */
 cuzk_status cuzk_cuda_bits_queue(cuzk_cuda_bits *plan, const uint64_t *bits,
                                  cuzk_err *err) CUZK_MUST_CHECK;
+/* The same for the bases whose numbers stand in a list, in any order, again where one is listed
+ * again: *count <= n of them (device). */
+cuzk_status cuzk_cuda_bits_queue_list(cuzk_cuda_bits *plan, const uint32_t *list,
+                                      const uint32_t *count, cuzk_err *err) CUZK_MUST_CHECK;
 /* Waits for the queued sum alone, and gives it. */
 cuzk_status cuzk_cuda_bits_finish(cuzk_cuda_bits *plan, cuzk_point *out,
                                   cuzk_err *err) CUZK_MUST_CHECK;

@@ -6,7 +6,7 @@
 
 #include <cuda_runtime.h>
 
-enum { CUZK__CUDA_MARKS = 4, CUZK__CUDA_COUNTERS = 64 };
+enum { CUZK__CUDA_MARKS = 4, CUZK__CUDA_COUNTERS = 64, CUZK__SUM_PARTIALS = 512 };
 
 /* Device memory that is taken once and never returned in parts. Measuring, it only counts: what it
  * gives then must not be touched. */
@@ -81,6 +81,11 @@ struct cuzk__cuda_group_ops {
     cuzk_status (*prepare)(cuzk_err *err);
     /* Sums lists (accumulate.cuh) with `grid` blocks. */
     cuzk_status (*accumulate)(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err);
+    /* One level of sums of chosen points (accumulate_chosen.cuh) with `grid` blocks. */
+    cuzk_status (*choose)(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err);
+    /* *result: the XYZZ sum of *count <= most affine points; partial: CUZK__SUM_PARTIALS sums. */
+    cuzk_status (*sum_points)(const cuzk_cuda *dev, const void *points, const uint32_t *count,
+                              size_t most, void *partial, void *result, cuzk_err *err);
     /* Weighted sums of the buckets (of all points in turn when offset is NULL): 2^lg_slices slices
      * a set; result: 2 + lg_slices sums a set, the modes of sum_slices. */
     cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,

@@ -21,6 +21,7 @@ template <class G, int NT, int MINB> struct msm_group {
     static cuzk_status prepare(cuzk_err *err) {
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
         CUZK_CUDA(cudaFuncSetAttribute(accumulate<E, NT, MINB>, attr, SHARED));
+        CUZK_CUDA(cudaFuncSetAttribute(choose<E, NT, MINB>, attr, SHARED));
         CUZK_CUDA(cudaFuncSetAttribute(shift_points<G>, attr, POINT_SHARED));
         CUZK_CUDA(cudaFuncSetAttribute(add_constant<G>, attr, POINT_SHARED));
         return CUZK_OK;
@@ -29,6 +30,26 @@ template <class G, int NT, int MINB> struct msm_group {
     static cuzk_status run_accumulate(const cuzk_cuda *dev, const void *args, int grid,
                                       cuzk_err *err) {
         accumulate<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const accumulate_args *)args);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static cuzk_status run_choose(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err) {
+        choose<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const choose_args *)args);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
+    static cuzk_status sum_points(const cuzk_cuda *dev, const void *points, const uint32_t *count,
+                                  size_t most, void *partial, void *result, cuzk_err *err) {
+        const size_t want = (most + SUM_BLOCK - 1) / SUM_BLOCK;
+        const size_t room = CUZK__SUM_PARTIALS;
+        const unsigned blocks = (unsigned)(want < room ? want : room);
+        sum_affine<G><<<blocks, SUM_THREADS, SUM_SHARED, dev->stream>>>((const affine *)points,
+                                                                        count, (xyzz *)partial);
+        CUZK_CUDA_LAUNCHED();
+        sum_partials<G><<<1, SUM_THREADS, SUM_SHARED, dev->stream>>>((const xyzz *)partial, blocks,
+                                                                     (xyzz *)result);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -71,8 +92,8 @@ template <class G, int NT, int MINB> struct msm_group {
     }
 
     static constexpr cuzk__cuda_group_ops ops() {
-        return {sizeof(affine), sizeof(xyzz), NT,    MINB, prepare,
-                run_accumulate, reduce,       shift, plus, G::combine};
+        return {sizeof(affine), sizeof(xyzz), NT,     MINB,  prepare, run_accumulate,
+                run_choose,     sum_points,   reduce, shift, plus,    G::combine};
     }
 };
 

@@ -5,7 +5,7 @@
 #define CUZK_BACKEND_CUDA_MSM_POINTS_CUH
 
 #define CUZK_GPU_CALL_PRODUCTS 1
-#include "backend/cuda/accumulate.cuh"
+#include "backend/cuda/accumulate_chosen.cuh"
 #include "backend/cuda/dev_fields.cuh"
 
 extern "C" {
@@ -132,6 +132,20 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_partials(const typename G::xy
         const typename G::xyzz y = in[(size_t)blockIdx.x * count + i];
         G::add(&x, &y);
     }
+    block_sum<G>(words, &x, &out[blockIdx.x]);
+}
+
+/* Block b: the sum of its share of the first *count points. */
+template <class G>
+__global__ __launch_bounds__(SUM_THREADS) void sum_affine(const typename G::affine *in,
+                                                          const uint32_t *count,
+                                                          typename G::xyzz *out) {
+    extern __shared__ uint64_t words[];
+    typename G::xyzz x;
+    G::clear(&x);
+    for (uint32_t i = blockIdx.x * SUM_THREADS + threadIdx.x; i < *count;
+         i += gridDim.x * SUM_THREADS)
+        G::add_affine(&x, &in[i]);
     block_sum<G>(words, &x, &out[blockIdx.x]);
 }
 
