@@ -6,6 +6,8 @@ Looks at every #include under src/, app/ and include/, and at DEPS in src/*/CMak
   - CMake's DEPS of a module are the same as, or fewer than, its line, and cover its includes;
   - third-party headers are included only where layers.txt says; unknown ones nowhere;
   - CUDA headers only in .cu and .cuh files and under backend/cuda;
+  - a module that layers.txt calls pure includes only the headers listed there, names no thread,
+    lock, clock, allocation, input or output, and has no variable that outlives a call;
   - the installed headers (include/) include only the C library and each other, and besides
     the program surfaces only base/status.h includes one of them.
 Exit status: 0 clean, 1 violations (one line each), 2 usage or a broken layers.txt."""
@@ -24,6 +26,16 @@ C_LIBRARY = re.compile(
     r"unistd|wchar|x86intrin|cpuid|arm_neon)\.h$|^(sys|linux|asm|arpa|net|netinet)/")
 CUDA = re.compile(r"^(cuda|cub/|nvtx3/|cooperative_groups|curand|nvml|thrust/)")
 
+IMPURE = re.compile(
+    r"(?<![\w.>])("
+    r"pthread_\w+|thrd_\w+|mtx_\w+|cnd_\w+|sem_\w+|atomic_\w+|_Atomic|__atomic_\w+|__sync_\w+|"
+    r"_Thread_local|volatile|"
+    r"time|clock|clock_\w+|gettimeofday|nanosleep|usleep|sleep|timespec_get|cuzk_now_ns|cuzk_cpu_ns|"
+    r"malloc|calloc|realloc|free|alloca|mmap|cuzk_alloc|cuzk_realloc|cuzk_free|cuzk_big_\w+|"
+    r"cuzk_strdup|cuzk_buf_\w+|printf|[fsvd]\w*printf|f?puts|fopen|fread|fwrite|open|read|write|"
+    r"getenv|syscall|cuzk_random|cuzk_pool_\w+|cuzk_fault|rand)(?=\s*\(|\s+\w|\s*\*)")
+STATIC_VARIABLE = re.compile(r"^[ \t]*static\s+(?!inline\b|const\b)[\w\s*]+?(\w+)\s*(\[[^;{]*)?[=;]", re.M)
+
 
 class Layers:
     """What layers.txt says."""
@@ -31,6 +43,7 @@ class Layers:
     def __init__(self, path):
         self.allowed = {}  # module -> set of modules, in file order
         self.third_party = {}  # header prefix -> list of places
+        self.pure = {}  # module -> headers
         for number, line in enumerate(path.read_text().splitlines(), 1):
             line = line.split("#", 1)[0].strip()
             if not line:
@@ -40,6 +53,12 @@ class Layers:
                 raise ValueError(f"{path}:{number}: no colon")
             if name.startswith("third-party "):
                 self.third_party[name.split()[1]] = rest.split()
+                continue
+            if name.startswith("pure "):
+                module = name.split()[1]
+                if module not in self.allowed:
+                    raise ValueError(f"{path}:{number}: no module {module}")
+                self.pure[module] = set(rest.split())
                 continue
             for dep in rest.split():
                 if dep not in self.allowed:
@@ -148,8 +167,24 @@ class Checker:
                 if not beside and not (angle and C_LIBRARY.match(header)):
                     self.error(path, line, f"an installed header includes {header}")
 
+    def check_pure(self, path, module):
+        text = strip_comments(path.read_text(errors="replace"))
+        text = re.sub(r'^[ \t]*#[ \t]*include[^\n]*', "", text, flags=re.M)
+        text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+        for pattern, what in ((IMPURE, "does not belong into pure"),
+                              (STATIC_VARIABLE, "is a variable that outlives a call of")):
+            for match in pattern.finditer(text):
+                line = text.count("\n", 0, match.start(1)) + 1
+                self.error(path, line, f"{match.group(1)} {what} {module}")
+
     def check_file(self, path, module):
+        if module in self.layers.pure:
+            self.check_pure(path, module)
         for line, angle, header in includes(path):
+            known = self.layers.pure.get(module)
+            outside = angle or ("/" in header and self.layers.module_of(header) != module)
+            if known is not None and outside and header not in known:
+                self.error(path, line, f"pure {module} may not include {header}")
             check = self.check_angle if angle else self.check_quote
             check(path, line, module, header)
 

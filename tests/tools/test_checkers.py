@@ -11,9 +11,14 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
 
 CLEAN = {
-    "tools/layers.txt": "base:\nfield: base\ncurve: base field\napp: base field curve\n"
+    "tools/layers.txt": "base:\nfield: base\ncurve: base field\ncore: base\n"
+                        "app: base field curve core\npure core: stdint.h base/status.h\n"
                         "third-party openssl/: base/hash.c\nthird-party blst.h: field\n"
                         "third-party gmp.h: tests\n",
+    "src/core/core.c": '#include "base/status.h"\n\n#include <stdint.h>\n\n'
+                       "static const int table[] = {1};\n/* malloc( */\n"
+                       "static inline int twice(int runtime) {\n    return 2 * runtime;\n}\n",
+    "src/core/CMakeLists.txt": "cuzk_module(core SOURCES core.c DEPS base)\n",
     "src/base/status.h": "#ifndef CUZK_BASE_STATUS_H\n#define CUZK_BASE_STATUS_H\n\n"
                          "#include <stdint.h>\n\n#endif\n",
     "src/base/hash.c": '#include "base/status.h"\n\n#include <openssl/evp.h>\n',
@@ -98,6 +103,26 @@ class LayerRules(PlantedTree):
     def test_installed_header(self):
         self.plant("include/cuzk/more.h", '#include "base/status.h"\n')
         self.expect("an installed header includes base/status.h")
+
+    def test_header_in_pure(self):
+        for header in ("<time.h>", '"base/thread.h"', "<stdio.h>"):
+            with self.subTest(header=header):
+                self.plant("src/core/x.c", f"#include {header}\n")
+                self.expect(f"src/core/x.c:1: pure core may not include {header[1:-1]}")
+
+    def test_call_in_pure(self):
+        for text in ("    free(p);", "    pthread_mutex_lock(m);", "    _Atomic int x;",
+                     "    return time(0);", "    cuzk_alloc(&p, 1, 1);", "    printf(s);"):
+            with self.subTest(text=text):
+                self.plant("src/core/x.c", "void f(void) {\n" + text + "\n}\n")
+                self.expect("src/core/x.c:2: " + text.split("(")[0].split()[-1 if "(" in text
+                                                                            else 0])
+
+    def test_variable_in_pure(self):
+        for text in ("static int count;", "static char *names[4] = {0};"):
+            with self.subTest(text=text):
+                self.plant("src/core/x.c", text + "\n")
+                self.expect("is a variable that outlives a call of core")
 
     def test_app_is_not_named(self):
         self.plant("tools/layers.txt", "base:\nfield: curve\ncurve: base\n")
