@@ -1,0 +1,59 @@
+/* A vanilla proof of any kind, from a file: what `cuzk porep|wpost|winning|snap` and `cuzk bench`
+ * work on. */
+#ifndef CUZK_FILECOIN_VANILLA_H
+#define CUZK_FILECOIN_VANILLA_H
+
+#include "filecoin/vanilla_check.h"
+
+/* Exactly one of c1, post and update is set. */
+typedef struct cuzk_vanilla {
+    const cuzk_circuit *circuit;
+    uint32_t partitions; /* of the whole proof; PoSt: 1 */
+    cuzk_c1 *c1;
+    cuzk_porep_statement porep; /* when c1 is set */
+    cuzk_post *post;
+    cuzk_update *update;
+    cuzk_request *request; /* that a C1 came in; owned */
+} cuzk_vanilla;
+
+/* Opens a C1 in any form, or a request with vanilla proofs; which, the file says itself. facts are
+ * for PoRep; a request's own miner_id, sector_number and registered_proof fill what they leave
+ * open. Errors as of c1.h, request.h, public.h. Free with cuzk_vanilla_free. */
+cuzk_status cuzk_vanilla_open(cuzk_vanilla **out, const char *path, const cuzk_porep_facts *facts,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_vanilla_free(cuzk_vanilla *v);
+
+/* Whether the proof is true, partitions [first, first + n); see vanilla_check.h. */
+cuzk_status cuzk_vanilla_check(const cuzk_vanilla *v, uint32_t first, uint32_t n,
+                               const cuzk_poseidon_set *set, cuzk_pool *pool,
+                               cuzk_progress *progress, cuzk_err *err) CUZK_MUST_CHECK;
+/* How many challenges n partitions have, for progress. */
+uint64_t cuzk_vanilla_challenges(const cuzk_vanilla *v, uint32_t n);
+/* Free values of a partition's circuit, n of them. */
+cuzk_status cuzk_vanilla_free_values(const cuzk_vanilla *v, uint32_t partition, cuzk_u256 *out,
+                                     size_t n, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* ---- what is to be verified ---- */
+
+/* A statement of any kind. Exactly one kind, by circuit->kind. */
+typedef struct cuzk_statement {
+    const cuzk_circuit *circuit;
+    uint32_t partitions;
+    cuzk_porep_statement porep;
+    cuzk_post_statement post;
+    cuzk_update_statement update;
+} cuzk_statement;
+
+/* From a C1, a request with vanilla proofs, or a request without any that states the public values
+ * (request.h). A vanilla proof is read but not checked. Free with cuzk_statement_free. */
+cuzk_status cuzk_statement_open(cuzk_statement **out, const char *path,
+                                const cuzk_porep_facts *facts, cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_statement_free(cuzk_statement *s);
+/* The statement of a vanilla proof. */
+cuzk_status cuzk_statement_of_vanilla(cuzk_statement **out, const cuzk_vanilla *v,
+                                      cuzk_err *err) CUZK_MUST_CHECK;
+/* Public inputs of a partition, n of them (cuzk_circuit_public), plain. */
+cuzk_status cuzk_statement_public(cuzk_u256 *out, size_t n, const cuzk_statement *s,
+                                  uint32_t partition, cuzk_err *err) CUZK_MUST_CHECK;
+
+#endif
