@@ -104,7 +104,7 @@ cuzk_status one_circuit(cuzk_cuda *dev, const bench_options &o, const char *name
     const double setup = 1e-6 * (double)(bench_now_ns() - t0);
     std::vector<float> ms;
     CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() -> cuzk_status {
-        return cuzk_cuda_r1cs_eval(rows, (const uint64_t *)c.d_bits, c.d_full, c.a, c.b, err);
+        return cuzk_cuda_r1cs_eval(rows, dev, (const uint64_t *)c.d_bits, c.d_full, c.a, c.b, err);
     }));
     bool ok = true;
     cuzk_pool *pool;

@@ -196,9 +196,10 @@ size_t cuzk_cuda_r1cs_bytes(const cuzk_cuda_r1cs *r);
 
 /* a = A w, b = B w of every row, then of the input rows that Groth16 adds (A = input i, B = 0):
  * n_rows + n_inputs elements each (device, Montgomery form, canonical), from the bits (device, one
- * word more than needed) and the full values (device, Montgomery form). Queued. */
-cuzk_status cuzk_cuda_r1cs_eval(const cuzk_cuda_r1cs *r, const uint64_t *bits, const void *full,
-                                void *a, void *b, cuzk_err *err) CUZK_MUST_CHECK;
+ * word more than needed) and the full values (device, Montgomery form). Queued on `dev`, any handle
+ * of the device. */
+cuzk_status cuzk_cuda_r1cs_eval(const cuzk_cuda_r1cs *r, const cuzk_cuda *dev, const uint64_t *bits,
+                                const void *full, void *a, void *b, cuzk_err *err) CUZK_MUST_CHECK;
 
 #ifdef __cplusplus
 }

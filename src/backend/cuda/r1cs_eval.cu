@@ -303,9 +303,9 @@ size_t cuzk_cuda_r1cs_bytes(const cuzk_cuda_r1cs *r) {
     return r->bytes;
 }
 
-cuzk_status cuzk_cuda_r1cs_eval(const cuzk_cuda_r1cs *r, const uint64_t *bits, const void *full,
-                                void *a, void *b, cuzk_err *err) {
-    const cudaStream_t stream = r->dev->stream;
+cuzk_status cuzk_cuda_r1cs_eval(const cuzk_cuda_r1cs *r, const cuzk_cuda *dev, const uint64_t *bits,
+                                const void *full, void *a, void *b, cuzk_err *err) {
+    const cudaStream_t stream = dev->stream;
     const uint32_t *words = (const uint32_t *)bits;
     row_args rows = {};
     rows.insts = r->insts;
