@@ -244,6 +244,11 @@ static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_er
 static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     if (key->r1cs) {
+        if ((uint64_t)key->r1cs->n_rows + key->r1cs->n_inputs > (uint64_t)1 << key->log2_domain ||
+            key->r1cs->n_inputs != key->n_inputs)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %u rows and %u inputs in 2^%u",
+                                key->name, key->r1cs->n_rows, key->r1cs->n_inputs,
+                                key->log2_domain);
         CUZK_TRY(cuzk_cuda_r1cs_new(&k->r1cs, b->dev, key->r1cs, err));
         k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
         return CUZK_OK;

@@ -87,6 +87,9 @@ cuzk_status cuzk__vec_half_difference(const cuzk_cuda *dev, cuzk_curve_id curve,
 /* Plain out = in. */
 cuzk_status cuzk__vec_from_mont(const cuzk_cuda *dev, cuzk_curve_id curve, void *out,
                                 const void *in, size_t n, cuzk_err *err) CUZK_MUST_CHECK;
+/* out = plain in. out may be in. */
+cuzk_status cuzk__vec_to_mont(const cuzk_cuda *dev, cuzk_curve_id curve, void *out, const void *in,
+                              size_t n, cuzk_err *err) CUZK_MUST_CHECK;
 /* Moves items of 16 * words bytes from i to i with its bits reversed, in place. */
 cuzk_status cuzk__bit_reverse(const cuzk_cuda *dev, void *items, unsigned log2n, int words,
                               cuzk_err *err) CUZK_MUST_CHECK;
@@ -196,7 +199,7 @@ struct cuzk_gpu_slot {
     char *pinned; /* full values, bits, then counts and last sums of the lanes */
     size_t pinned_bytes;
     uint64_t *bits;
-    char *full, *plain; /* plain: full, or a copy out of Montgomery form */
+    char *full, *plain; /* compact systems want both forms: full is Montgomery; else the same */
     uint32_t *counts;   /* of all lanes */
     char *abc;          /* three vectors */
     cuzk__gpu_lane lane[CUZK__QUERIES];

@@ -75,6 +75,16 @@ template <class F> __global__ void vec_from_mont(uint4 *out, const uint4 *in, si
     store(out, i, x);
 }
 
+template <class F> __global__ void vec_to_mont(uint4 *out, const uint4 *in, size_t n) {
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    uint32_t x[8], r2[8];
+    load(x, in, i);
+    CUZK_UNROLL for (int k = 0; k < 8; k++) r2[k] = F::r2(k);
+    product<F>(x, x, r2);
+    store(out, i, x);
+}
+
 __global__ void bit_reverse(uint4 *items, unsigned log2n, int words) {
     const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (log2n == 0 || i >> log2n) return;
@@ -129,6 +139,15 @@ cuzk_status cuzk__vec_from_mont(const cuzk_cuda *dev, cuzk_curve_id curve, void 
     if (n == 0) return CUZK_OK;
     PER_CURVE(vec_from_mont)<<<blocks_for(n), 256, 0, dev->stream>>>((uint4 *)out,
                                                                      (const uint4 *)in, n);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__vec_to_mont(const cuzk_cuda *dev, cuzk_curve_id curve, void *out, const void *in,
+                              size_t n, cuzk_err *err) {
+    if (n == 0) return CUZK_OK;
+    PER_CURVE(vec_to_mont)<<<blocks_for(n), 256, 0, dev->stream>>>((uint4 *)out, (const uint4 *)in,
+                                                                   n);
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }

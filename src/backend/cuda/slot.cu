@@ -287,18 +287,21 @@ static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t af
     return CUZK_OK;
 }
 
-/* Plain values for the sums, from which flat rows are evaluated too. */
+/* Plain values for the sums and for flat rows, Montgomery forms for compact ones. */
 static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
+    const cuzk_curve_id curve = key->curve->id;
     const cuzk_cuda *dev = s->main;
     CUZK_CUDA(cudaStreamWaitEvent(dev->stream, s->ev[CUZK__EV_STAGED], 0));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_START], dev->stream));
     CUZK_CUDA(cudaMemsetAsync(s->counts, 0, 2 * CUZK__QUERIES * 4, dev->stream));
-    if (key->r1cs && !s->montgomery)
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "%s: values of a compact system come in Montgomery form", key->name);
-    if (s->montgomery)
-        CUZK_TRY(cuzk__vec_from_mont(dev, key->curve->id, s->plain, s->full, key->n_full, err));
+    if (key->r1cs && !s->montgomery) {
+        CUZK_CUDA(cudaMemcpyAsync(s->plain, s->full, full_bytes(key), cudaMemcpyDeviceToDevice,
+                                  dev->stream));
+        CUZK_TRY(cuzk__vec_to_mont(dev, curve, s->full, s->full, key->n_full, err));
+    } else if (s->montgomery) {
+        CUZK_TRY(cuzk__vec_from_mont(dev, curve, s->plain, s->full, key->n_full, err));
+    }
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_WIRES], dev->stream));
     return CUZK_OK;
 }
@@ -350,14 +353,24 @@ static cuzk_status quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     return cuzk__vec_half_difference(s->main, curve, a, c, a, n, err);
 }
 
+/* a, and b behind it; what a compact system's rows leave of the domain is zero. */
+static cuzk_status rows(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    const cuzk_r1cs *r = key->r1cs;
+    const size_t n = (size_t)1 << key->log2_domain;
+    char *a = s->abc, *b = a + 32 * n;
+    if (!r) return cuzk__gpu_rows_eval(&key_of(s)->rows, s->main, key->curve->id, s->plain, a, err);
+    const size_t used = (size_t)r->n_rows + r->n_inputs;
+    CUZK_CUDA(cudaMemsetAsync(a + 32 * used, 0, 32 * (n - used), s->main->stream));
+    CUZK_CUDA(cudaMemsetAsync(b + 32 * used, 0, 32 * (n - used), s->main->stream));
+    return cuzk_cuda_r1cs_eval(key_of(s)->r1cs, s->main, s->bits, s->full, a, b, err);
+}
+
 static cuzk_status rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const size_t n = (size_t)1 << key->log2_domain;
     char *a = s->abc, *b = a + 32 * n, *c = b + 32 * n;
-    if (key->r1cs)
-        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: compact systems do not work on a device",
-                            key->name);
-    CUZK_TRY(cuzk__gpu_rows_eval(&key_of(s)->rows, s->main, key->curve->id, s->plain, a, err));
+    CUZK_TRY(rows(s, err));
     CUZK_TRY(cuzk__vec_product(s->main, key->curve->id, c, a, b, n, err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_EVAL], s->main->stream));
     CUZK_TRY(quotient(s, err));

@@ -1,0 +1,112 @@
+#include "device.h"
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef CUZK_HAVE_CUDA
+#include "backend/cuda/open.h"
+
+#include <dlfcn.h>
+#endif
+
+bool cuzk_device_parse(const char *word, cuzk_device *out) {
+    static const char cuda[] = "cuda";
+    uint64_t ordinal = 0;
+    memset(out, 0, sizeof *out);
+    if (word && strncmp(word, cuda, sizeof cuda - 1) == 0) {
+        const char *rest = word + sizeof cuda - 1;
+        if (*rest && (*rest != ':' || !cuzk_cli_number(rest + 1, 0, 1023, &ordinal))) return false;
+        out->cuda = true;
+        out->ordinal = (int)ordinal;
+        snprintf(out->word, sizeof out->word, "cuda:%d", out->ordinal);
+        return true;
+    }
+    snprintf(out->word, sizeof out->word, "cpu");
+    return !word || strcmp(word, "cpu") == 0;
+}
+
+void cuzk_device_json(const cuzk_device *d, cuzk_buf *out) {
+    cuzk_buf_printf(out, "\"device\":\"%s\"", d->word);
+    if (!d->cuda) return;
+    cuzk_buf_puts(out, ",\"device_name\":");
+    cuzk_buf_json_str(out, d->name);
+    cuzk_buf_printf(out, ",\"driver\":%d,\"cuda\":%d", d->driver, d->runtime);
+}
+
+void cuzk_device_close(cuzk_device *d) {
+    if (d->backend) d->backend->ops->close(d->backend);
+    d->backend = NULL;
+}
+
+#ifdef CUZK_HAVE_CUDA
+cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk_err *err) {
+    if (!d->cuda) return CUZK_OK;
+    const cuzk_cuda_options options = {.ordinal = d->ordinal, .threads = threads, .tables = tables};
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_backend_open(&d->backend, &options, err));
+    CUZK_TRY(cuzk_cuda_backend_info(d->backend, &info, err));
+    snprintf(d->name, sizeof d->name, "%s", info.name);
+    d->driver = info.driver;
+    d->runtime = info.runtime;
+    d->bytes_total = info.bytes_total;
+    d->bytes_free = info.bytes_free;
+    return CUZK_OK;
+}
+
+/* Clocks and power by NVML, which belongs to the driver and is loaded when asked for. */
+void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out) {
+    enum { CLOCK_SM = 1, CLOCK_MEM = 2 };
+    void *lib = d->cuda ? dlopen("libnvidia-ml.so.1", RTLD_NOW) : NULL;
+    if (!lib) return;
+    union {
+        void *p;
+        int (*init)(void);
+        int (*by_index)(unsigned, void **);
+        int (*clock)(void *, int, unsigned *);
+        int (*power)(void *, unsigned *);
+    } init = {dlsym(lib, "nvmlInit_v2")}, by_index = {dlsym(lib, "nvmlDeviceGetHandleByIndex_v2")},
+      clock = {dlsym(lib, "nvmlDeviceGetClockInfo")},
+      power = {dlsym(lib, "nvmlDeviceGetPowerUsage")};
+    void *handle;
+    unsigned sm = 0, mem = 0, milliwatt = 0;
+    if (init.p && by_index.p && clock.p && power.p && init.init() == 0 &&
+        by_index.by_index((unsigned)d->ordinal, &handle) == 0 &&
+        clock.clock(handle, CLOCK_SM, &sm) == 0 && clock.clock(handle, CLOCK_MEM, &mem) == 0 &&
+        power.power(handle, &milliwatt) == 0)
+        cuzk_buf_printf(out, ",\"clocks\":{\"sm_mhz\":%u,\"mem_mhz\":%u,\"power_w\":%.1f}", sm, mem,
+                        (double)milliwatt * 1e-3);
+    dlclose(lib);
+}
+
+void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out) {
+    if (!d->cuda) return;
+    cuzk_cuda_key_bytes bytes;
+    cuzk_cuda_backend_key_bytes(key, &bytes);
+    cuzk_buf_printf(out,
+                    ",\"key_bytes\":{\"points\":%zu,\"tables\":%zu,\"rows\":%zu,\"transforms\":%zu,"
+                    "\"slot\":%zu}",
+                    bytes.points, bytes.tables, bytes.rows, bytes.transforms, bytes.slot);
+}
+#else
+cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk_err *err) {
+    (void)threads;
+    (void)tables;
+    if (!d->cuda) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
+                        "--device %s: this cuzk was built without CUDA (cmake --preset cuda)",
+                        d->word);
+}
+
+void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out) {
+    (void)d;
+    (void)out;
+}
+
+void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out) {
+    (void)d;
+    (void)key;
+    (void)out;
+}
+#endif

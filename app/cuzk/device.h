@@ -1,0 +1,38 @@
+/* Where the program computes: --device cpu|cuda[:N]. What was asked for is used or the command
+ * fails; nothing falls back. */
+#ifndef CUZK_CLI_DEVICE_H
+#define CUZK_CLI_DEVICE_H
+
+#include "backend/backend.h"
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cuzk_device {
+    bool cuda;
+    int ordinal;
+    char word[16];         /* "cpu", "cuda:0" */
+    cuzk_backend *backend; /* NULL on the CPU, which proving opens itself */
+    char name[128];        /* of the hardware */
+    int driver, runtime;   /* as 13000 for 13.0 */
+    size_t bytes_total, bytes_free;
+} cuzk_device;
+
+/* Reads the word; NULL: cpu. False when it is none of those above. */
+bool cuzk_device_parse(const char *word, cuzk_device *out);
+
+/* Opens a CUDA device; does nothing for the CPU. NO_DEVICE without such a device, a driver, or
+ * CUDA in this build. threads: of the host; 0: one per core. tables: see backend/cuda/open.h. */
+cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables,
+                             cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk_device_close(cuzk_device *d);
+
+/* Appends the members "device" and, on CUDA, "device_name", "driver", "cuda". */
+void cuzk_device_json(const cuzk_device *d, cuzk_buf *out);
+
+/* Appends ,"clocks":{…} and ,"key_bytes":{…} of a CUDA device; nothing where they cannot be had. */
+void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out);
+void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out);
+
+#endif
