@@ -2,33 +2,50 @@
 #include "verbs.h"
 
 #include "base/mem.h"
+#include "circuit/circuits.h"
 #include "format/r1cs.h"
 #include "groth16/setup.h"
+#include "keys/keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char help[] =
     "usage: cuzk setup R1CS ZKEY --insecure-seed HEX [--threads N]\n"
+    "       cuzk setup --circuit NAME --insecure-seed HEX [--threads N] [DIR]\n"
+    "       cuzk setup --circuit NAME --insecure-toxic ALPHA,BETA,GAMMA,DELTA,TAU [DIR]\n"
     "\n"
-    "Makes a Groth16 proving key for a circuit compiled by circom, for development and tests: the\n"
-    "secrets of the setup follow from the seed, so whoever knows the seed can forge proofs. Use a\n"
-    "ceremony (snarkjs `groth16 setup`, `zkey contribute`) for keys that protect anything. The "
-    "same\n"
-    "seed gives the same file. snarkjs and rapidsnark prove with the key too.\n"
+    "Makes Groth16 keys for development and tests: the secrets of the setup follow from the seed,\n"
+    "so whoever knows the seed can forge proofs. Use a ceremony (snarkjs `groth16 setup`, `zkey\n"
+    "contribute`) for keys that protect anything. The same seed gives the same files.\n"
+    "\n"
+    "R1CS is a circuit compiled by circom, ZKEY the key that is written; snarkjs and rapidsnark\n"
+    "prove with it too.\n"
+    "\n"
+    "With --circuit, for a circuit of Filecoin (`cuzk circuit list`): writes the .params, .vk and\n"
+    ".meta under the published names, and beside them a file .insecure, without which no program\n"
+    "takes them (and with it only when told --allow-insecure-keys). Published keys are never\n"
+    "overwritten. DIR is made when missing; left out: FIL_PROOFS_PARAMETER_CACHE, or Filecoin's\n"
+    "default. porep-2k takes a minute on two cores and 1.1 GB.\n"
     "\n"
     "  --insecure-seed HEX   an even number of hexadecimal digits, up to 128\n"
+    "  --insecure-toxic A,B,G,D,T\n"
+    "                        the secrets themselves, decimal\n"
     "  --threads N           threads to use; 0 (default): one per core\n"
     "\n"
-    "example: cuzk setup circuit.r1cs circuit.zkey --insecure-seed 00\n";
+    "example: cuzk setup circuit.r1cs circuit.zkey --insecure-seed 00\n"
+    "example: cuzk setup --circuit porep-2k --insecure-seed 00 ./params\n";
 
 enum { SEED_MAX = 64 };
 
 typedef struct {
     const char *r1cs, *zkey;
+    const char *circuit, *dir;
     unsigned threads;
     uint8_t seed[SEED_MAX];
     size_t seed_len;
+    bool has_toxic;
+    cuzk_u256 toxic[5]; /* plain: alpha, beta, gamma, delta, tau */
 } options;
 
 static int hex_digit(char c) {
@@ -50,10 +67,42 @@ static bool parse_seed(const char *text, options *o) {
     return true;
 }
 
+static bool parse_toxic(const char *text, options *o) {
+    o->has_toxic = true;
+    for (int i = 0; i < 5; i++) {
+        const size_t n = strcspn(text, ",");
+        if (!cuzk_cli_scalar(text, n, o->toxic[i].l)) return false;
+        text += n;
+        if (i < 4 && *text++ != ',') return false;
+    }
+    return *text == 0;
+}
+
+static int wants(const options *o, int argc, char **argv) {
+    const int n = argc - optind;
+    if (o->has_toxic && o->seed_len)
+        return cuzk_cli_usage("setup", "--insecure-seed and --insecure-toxic exclude one another");
+    if (o->has_toxic && !o->circuit)
+        return cuzk_cli_usage("setup", "--insecure-toxic goes with --circuit");
+    if (!o->has_toxic && o->seed_len == 0)
+        return cuzk_cli_usage("setup", "--insecure-seed HEX is required: this verb makes "
+                                       "development keys only");
+    if (o->circuit && n > 1)
+        return cuzk_cli_usage("setup", "wants one DIR with --circuit, got %d arguments", n);
+    if (!o->circuit && n != 2)
+        return cuzk_cli_usage("setup", "wants R1CS ZKEY, got %d arguments", n);
+    if (o->circuit && !cuzk_circuit_find(o->circuit))
+        return cuzk_cli_usage("setup", "no circuit %s: `cuzk circuit list` names them", o->circuit);
+    (void)argv;
+    return -1;
+}
+
 /* -1: go on; otherwise the exit code. */
 static int parse(int argc, char **argv, options *o) {
     static const struct option longs[] = {
+        {"circuit", required_argument, NULL, 'c'},
         {"insecure-seed", required_argument, NULL, 's'},
+        {"insecure-toxic", required_argument, NULL, 'x'},
         {"threads", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -66,41 +115,85 @@ static int parse(int argc, char **argv, options *o) {
             if (!parse_seed(optarg, o))
                 return cuzk_cli_usage("setup", "--insecure-seed wants an even number of "
                                                "hexadecimal digits, up to 128");
+        } else if (c == 'x') {
+            if (!parse_toxic(optarg, o))
+                return cuzk_cli_usage("setup", "--insecure-toxic wants five decimal numbers "
+                                               "ALPHA,BETA,GAMMA,DELTA,TAU");
         } else if (c == 't') {
             if (!cuzk_cli_threads(optarg, &o->threads))
                 return cuzk_cli_usage("setup", "--threads %s: not a number up to 4096", optarg);
+        } else if (c == 'c') {
+            o->circuit = optarg;
         } else {
             return cuzk_cli_bad_option("setup", c, argv);
         }
     }
-    if (argc - optind != 2)
-        return cuzk_cli_usage("setup", "wants R1CS ZKEY, got %d arguments", argc - optind);
-    if (o->seed_len == 0)
-        return cuzk_cli_usage("setup", "--insecure-seed HEX is required: this verb makes "
-                                       "development keys only");
-    o->r1cs = argv[optind];
-    o->zkey = argv[optind + 1];
+    const int code = wants(o, argc, argv);
+    if (code >= 0) return code;
+    if (o->circuit) {
+        o->dir = optind < argc ? argv[optind] : cuzk_keys_default_dir();
+    } else {
+        o->r1cs = argv[optind];
+        o->zkey = argv[optind + 1];
+    }
     return -1;
+}
+
+static cuzk_status given_toxic(const options *o, const cuzk_curve *curve, cuzk_toxic *out,
+                               cuzk_err *err) {
+    static const cuzk_u256 zero;
+    static const char *const names[5] = {"ALPHA", "BETA", "GAMMA", "DELTA", "TAU"};
+    cuzk_u256 *to[5] = {&out->alpha, &out->beta, &out->gamma, &out->delta, &out->tau};
+    for (int i = 0; i < 5; i++) {
+        if (!curve->fr->is_canonical(&o->toxic[i]) || memcmp(&o->toxic[i], &zero, 32) == 0)
+            return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                                "--insecure-toxic: %s must be above 0 and below r", names[i]);
+        curve->fr->to_mont(to[i], &o->toxic[i]);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status setup_zkey(const options *o, cuzk_pool *pool, cuzk_toxic *toxic, cuzk_err *err) {
+    cuzk_circom_r1cs *r1cs = NULL;
+    cuzk_status st = cuzk_circom_r1cs_open(&r1cs, o->r1cs, err);
+    if (st == CUZK_OK) st = cuzk_toxic_from_seed(toxic, r1cs->curve, o->seed, o->seed_len, err);
+    if (st == CUZK_OK) st = cuzk_groth16_setup_zkey(r1cs, toxic, o->zkey, pool, stderr, err);
+    cuzk_circom_r1cs_free(r1cs);
+    return st;
+}
+
+static cuzk_status setup_circuit(const options *o, cuzk_pool *pool, cuzk_toxic *toxic,
+                                 cuzk_err *err) {
+    const cuzk_curve *curve = cuzk_curve_get(CUZK_BLS12_381);
+    const cuzk_circuit *c = cuzk_circuit_find(o->circuit);
+    cuzk_params_name name;
+    cuzk_r1cs *r1cs = NULL;
+    CUZK_TRY(o->has_toxic ? given_toxic(o, curve, toxic, err)
+                          : cuzk_toxic_from_seed(toxic, curve, o->seed, o->seed_len, err));
+    CUZK_TRY(cuzk_circuit_compact(&r1cs, c, err));
+    const cuzk_status st = cuzk_keys_setup(c, r1cs, toxic, o->dir, pool, stderr, &name, err);
+    if (st == CUZK_OK) printf("%s/%s.params\n", o->dir, name.stem);
+    cuzk_r1cs_free(r1cs);
+    return st;
 }
 
 int cuzk_cmd_setup(int argc, char **argv) {
     options o = {0};
     int code = parse(argc, argv, &o);
     if (code >= 0) return code;
-    fputs("cuzk setup: warning: a development key: whoever knows the seed can forge proofs\n",
-          stderr);
+    fprintf(stderr,
+            "cuzk setup: warning: a development key: whoever knows the %s can forge proofs\n",
+            o.has_toxic ? "secrets" : "seed");
     cuzk_err err = {0};
     cuzk_pool *pool = NULL;
-    cuzk_circom_r1cs *r1cs = NULL;
     cuzk_toxic toxic;
     cuzk_status st = cuzk_pool_new(&pool, o.threads);
     if (st != CUZK_OK) cuzk_err_set(&err, st, "cannot start %u threads", o.threads);
-    if (st == CUZK_OK) st = cuzk_circom_r1cs_open(&r1cs, o.r1cs, &err);
-    if (st == CUZK_OK) st = cuzk_toxic_from_seed(&toxic, r1cs->curve, o.seed, o.seed_len, &err);
-    if (st == CUZK_OK) st = cuzk_groth16_setup_zkey(r1cs, &toxic, o.zkey, pool, stderr, &err);
+    if (st == CUZK_OK)
+        st = o.circuit ? setup_circuit(&o, pool, &toxic, &err) : setup_zkey(&o, pool, &toxic, &err);
     cuzk_wipe(&toxic, sizeof toxic);
     cuzk_wipe(&o, sizeof o);
-    cuzk_circom_r1cs_free(r1cs);
     cuzk_pool_free(pool);
-    return st == CUZK_OK ? 0 : cuzk_cli_fail("setup", st, &err);
+    if (st != CUZK_OK) return cuzk_cli_fail("setup", st, &err);
+    return fflush(stdout) == 0 ? 0 : 4;
 }

@@ -6,6 +6,7 @@
     X("prove", cuzk_cmd_prove, "make a proof from a .zkey and a .wtns")                            \
     X("verify", cuzk_cmd_verify, "check a proof against a verification key")                       \
     X("setup", cuzk_cmd_setup, "make a development key from a .r1cs (insecure)")                   \
+    X("params", cuzk_cmd_params, "check the keys in a parameter directory")                         \
     X("inspect", cuzk_cmd_inspect, "explain a file of circom or snarkjs")                          \
     X("wtns", cuzk_cmd_wtns, "check a witness against a .r1cs")                                    \
     X("export-vk", cuzk_cmd_export_vk, "write the verification key inside a .zkey")                \

@@ -191,7 +191,7 @@ static cuzk_status convert(const loader *l, const char *name, cuzk_group g, cons
 static cuzk_status convert_query(const loader *l, const char *name, cuzk_group g,
                                  const uint8_t *section, const layout *lay, cuzk_query *q) {
     const size_t size = cuzk_zcash_size(g);
-    void *bits, *full, *one;
+    void *bits = NULL, *full = NULL, *one;
     CUZK_TRY(own(l, lay->bits.n, size, &bits));
     CUZK_TRY(own(l, lay->full.n + lay->has_one, size, &full));
     one = (uint8_t *)full + lay->full.n * size;
@@ -246,8 +246,8 @@ static cuzk_status copy_vk(const loader *l) {
 static cuzk_status load(const loader *l) {
     cuzk_params_key *k = l->k;
     const size_t name_len = strlen(l->file->name) + 1;
-    char *name;
-    void *h;
+    char *name = NULL;
+    void *h = NULL;
     CUZK_TRY(own(l, name_len, 1, &name));
     memcpy(name, l->file->name, name_len);
     CUZK_TRY(copy_vk(l));

@@ -1,0 +1,112 @@
+#include "cli.h"
+#include "verbs.h"
+
+#include "base/buf.h"
+#include "keys/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: cuzk params check [DIR] [--json] [--threads N]\n"
+    "\n"
+    "Looks at Filecoin's keys in a directory (left out: FIL_PROOFS_PARAMETER_CACHE, or Filecoin's\n"
+    "default): every .params and .vk of a circuit we know. A file is `official` when its digest "
+    "is\n"
+    "the published one. Any other is read as a key of its circuit, every point of it, and is then\n"
+    "`development` (a file .insecure stands beside it; programs take it with\n"
+    "--allow-insecure-keys), `differs` (no program takes it), or `bad`, with the reason.\n"
+    "\n"
+    "Digests and checked points are remembered in $XDG_CACHE_HOME/cuzk/files, so that a file is\n"
+    "read once as long as it does not change.\n"
+    "\n"
+    "exit codes: 1 when a file differs or is bad; see `cuzk --help`.\n"
+    "\n"
+    "example: cuzk params check /var/tmp/filecoin-proof-parameters\n";
+
+typedef struct {
+    bool json;
+    size_t shown, wrong;
+    cuzk_buf out;
+} printer;
+
+static void put(void *ctx, const cuzk_key_report *r) {
+    static const char *const states[] = {
+        [CUZK_KEY_OFFICIAL] = "official",
+        [CUZK_KEY_DEVELOPMENT] = "development",
+        [CUZK_KEY_DIFFERS] = "differs",
+        [CUZK_KEY_BAD] = "bad",
+    };
+    printer *p = ctx;
+    p->wrong += r->state == CUZK_KEY_DIFFERS || r->state == CUZK_KEY_BAD;
+    if (!p->json) {
+        printf("%-12s %-18s %s\n", states[r->state], r->circuit, r->file);
+        if (r->state == CUZK_KEY_BAD) printf("             %s\n", r->err.msg);
+        if (r->state == CUZK_KEY_DIFFERS)
+            printf("             digest %s, published %s\n", r->digest,
+                   r->official ? r->official : "none");
+        fflush(stdout);
+        return;
+    }
+    cuzk_buf_printf(&p->out,
+                    "%s{\"circuit\":\"%s\",\"file\":\"%s\",\"bytes\":%" PRIu64
+                    ",\"state\":\"%s\",\"digest\":\"%s\",\"published\":",
+                    p->shown++ ? "," : "", r->circuit, r->file, r->bytes, states[r->state],
+                    r->digest);
+    if (r->official)
+        cuzk_buf_printf(&p->out, "\"%s\"", r->official);
+    else
+        cuzk_buf_puts(&p->out, "null");
+    if (r->state == CUZK_KEY_BAD) {
+        cuzk_buf_puts(&p->out, ",\"reason\":");
+        cuzk_buf_json_str(&p->out, r->err.msg);
+    }
+    cuzk_buf_puts(&p->out, "}");
+}
+
+static int check(const char *dir, bool json, unsigned threads) {
+    printer p = {.json = json, .out = CUZK_BUF_INIT};
+    cuzk_err err = {0};
+    cuzk_pool *pool = NULL;
+    size_t n = 0;
+    cuzk_status st = cuzk_pool_new(&pool, threads);
+    if (st != CUZK_OK) cuzk_err_set(&err, st, "cannot start %u threads", threads);
+    if (st == CUZK_OK) st = cuzk_keys_check(dir, pool, stderr, put, &p, &n, &err);
+    if (st == CUZK_OK) st = cuzk_buf_status(&p.out);
+    if (st == CUZK_OK && json) printf("[%s]\n", p.out.data ? p.out.data : "");
+    if (st == CUZK_OK && n == 0)
+        fprintf(stderr, "cuzk params: no key of a known circuit in %s\n", dir);
+    cuzk_buf_free(&p.out);
+    cuzk_pool_free(pool);
+    if (st != CUZK_OK) return cuzk_cli_fail("params", st, &err);
+    if (fflush(stdout) != 0) return 4;
+    return p.wrong ? 1 : 0;
+}
+
+int cuzk_cmd_params(int argc, char **argv) {
+    static const struct option longs[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"threads", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    bool json = false;
+    unsigned threads = 0;
+    int c;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'j') {
+            json = true;
+        } else if (c == 't') {
+            if (!cuzk_cli_threads(optarg, &threads))
+                return cuzk_cli_usage("params", "--threads %s: not a number up to 4096", optarg);
+        } else {
+            return cuzk_cli_bad_option("params", c, argv);
+        }
+    }
+    if (optind >= argc || strcmp(argv[optind], "check") != 0 || argc - optind > 2)
+        return cuzk_cli_usage("params", "wants check and at most one DIR");
+    return check(argc - optind == 2 ? argv[optind + 1] : cuzk_keys_default_dir(), json, threads);
+}
