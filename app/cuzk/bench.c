@@ -29,40 +29,40 @@ static const char help[] =
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use\n"
+    "  --device cpu|cuda[:N]       for prove: where; default cpu\n"
     "  --vs blst                   blst beside ours in the same run (bls12_381): msm by its\n"
     "                              Pippenger on one thread, and one product of its scalar field,\n"
     "                              in which the table then counts butterflies\n"
     "  --table                     a line a result on stderr also where it is no terminal\n"
     "\n"
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
+    "On a CUDA device `cold` opens and loads both without tables of multiples, `warm` goes from "
+    "the\n"
+    "witness in host memory to the proof's points with the key resident, and `warm_verified` is\n"
+    "the same with the check of the proof.\n"
     "Compare ratios of one run; figures of a busy machine are only good for that.\n"
     "\n"
     "example: cuzk bench msm --curve bls12_381 --log2 12..16 --threads 1 --vs blst > a.json\n"
     "         bench/compare.py before.json after.json\n";
 
 typedef struct words {
-    const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs;
+    const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device;
     bool table;
 } words;
 
 /* -1: go on; otherwise the exit code. */
 static int read_options(int argc, char **argv, words *w) {
     static const struct option longs[] = {
-        {"curve", required_argument, NULL, 'c'},
-        {"group", required_argument, NULL, 'g'},
-        {"log2", required_argument, NULL, 'n'},
-        {"pattern", required_argument, NULL, 'p'},
-        {"threads", required_argument, NULL, 't'},
-        {"runs", required_argument, NULL, 'r'},
-        {"impl", required_argument, NULL, 'i'},
-        {"vs", required_argument, NULL, 'v'},
-        {"table", no_argument, NULL, 'T'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"curve", required_argument, NULL, 'c'},   {"group", required_argument, NULL, 'g'},
+        {"log2", required_argument, NULL, 'n'},    {"pattern", required_argument, NULL, 'p'},
+        {"threads", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
+        {"impl", required_argument, NULL, 'i'},    {"vs", required_argument, NULL, 'v'},
+        {"device", required_argument, NULL, 'd'},  {"table", no_argument, NULL, 'T'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
-    static const char letters[] = "cgnptriv";
-    const char **const values[] = {&w->curve,   &w->group, &w->log2, &w->pattern,
-                                   &w->threads, &w->runs,  &w->impl, &w->vs};
+    static const char letters[] = "cgnptrivd";
+    const char **const values[] = {&w->curve, &w->group, &w->log2, &w->pattern, &w->threads,
+                                   &w->runs,  &w->impl,  &w->vs,   &w->device};
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
@@ -132,6 +132,8 @@ static int interpret_how(const words *w, cuzk_bench *b) {
         return cuzk_cli_usage("bench", "--vs %s: only blst is here to compare with", w->vs);
     if (w->vs && b->curve->id != CUZK_BLS12_381)
         return cuzk_cli_usage("bench", "--vs blst wants --curve bls12_381, the only one it has");
+    if (!cuzk_device_parse(w->device, &b->device))
+        return cuzk_cli_usage("bench", "--device %s: cpu, cuda or cuda:N", w->device);
     b->vs_blst = w->vs != NULL;
     b->table = w->table || isatty(STDERR_FILENO);
     return -1;
@@ -149,12 +151,16 @@ static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b)
     if (prove) {
         if (w->curve || w->group || w->log2 || w->pattern || w->vs) {
             cuzk_cli_usage("bench", "prove takes curve and size from the key: only --threads, "
-                                    "--runs, --impl and --table go with it");
+                                    "--runs, --impl, --device and --table go with it");
             return NULL;
         }
         b->zkey = arg[1];
         b->wtns = arg[2];
-        return cuzk_bench_prove;
+        return b->device.cuda ? cuzk_bench_prove_device : cuzk_bench_prove;
+    }
+    if (b->device.cuda) {
+        cuzk_cli_usage("bench", "--device is for prove; cuzk-gpu-bench times single kernels");
+        return NULL;
     }
     if (strcmp(arg[0], "msm") == 0) return cuzk_bench_msm;
     if (strcmp(arg[0], "ntt") == 0 && (w->group || w->pattern)) {

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "curve/curve.h"
+#include "device.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,7 @@ typedef struct cuzk_bench {
     cuzk_cpu_impl impl;
     bool vs_blst;
     const char *zkey, *wtns;
+    cuzk_device device; /* for prove */
     cuzk_pool *pool;
     /* report */
     const char *command; /* as typed */
@@ -53,6 +55,7 @@ typedef struct cuzk_bench_row {
     int64_t *ns; /* one per run; sorted by cuzk_bench_add */
     unsigned runs;
     const char *stages; /* JSON object; NULL: {} */
+    const char *extra;  /* more members, each after a comma; NULL: none */
     const char *note;   /* for the table, may be NULL */
 } cuzk_bench_row;
 
@@ -80,6 +83,8 @@ void cuzk_bench_element(cuzk_bench_rng *rng, const cuzk_fr_ops *fr, cuzk_u256 *o
 cuzk_status cuzk_bench_ntt(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_msm(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_prove(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+/* The same on a device of its own (b->device), the key resident. */
+cuzk_status cuzk_bench_prove_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* blst beside ours, BLS12-381 only. */
 

@@ -65,10 +65,10 @@ void cuzk_bench_add(cuzk_bench *b, const cuzk_bench_row *row) {
     cuzk_buf_printf(t,
                     ",\"log2n\":%u,\"device\":\"%s\",\"threads\":%u,\"variant\":\"%s\","
                     "\"verified\":%s,\"ms\":{\"min\":%.4f,\"median\":%.4f,\"max\":%.4f},"
-                    "\"runs\":%u,\"stages\":%s}",
+                    "\"runs\":%u,\"stages\":%s%s}",
                     row->log2n, row->device, row->threads, row->variant,
                     row->verified ? "true" : "false", lo, mid, hi, row->runs,
-                    row->stages ? row->stages : "{}");
+                    row->stages ? row->stages : "{}", row->extra ? row->extra : "");
     if (b->table)
         fprintf(stderr, "%-6s %-9s %-2s 2^%-2u %-4s x%-2u %-14s %12.3f ms (%.3f to %.3f) %s%s\n",
                 row->op, row->curve, row->group ? row->group : "", row->log2n, row->device,

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "device.h"
 #include "verbs.h"
 
 #include "base/buf.h"
@@ -21,6 +22,9 @@ static const char help[] =
     "and\n"
     "bls12381, are recognised from the key. Nothing is written unless the proof is valid.\n"
     "\n"
+    "  --device cpu|cuda[:N]       where to compute; cpu is the default. A device that is not "
+    "there\n"
+    "                              is an error (exit code 5), never another place\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use; the proof is the same\n"
     "  --json                      report stages and sizes as JSON on stdout\n"
@@ -38,6 +42,7 @@ typedef struct {
     cuzk_cpu_impl impl;
     bool json, fixed;
     cuzk_u256 r, s;
+    cuzk_device device;
 } options;
 
 static bool parse_blinding(const char *text, options *o) {
@@ -53,6 +58,7 @@ static int parse(int argc, char **argv, options *o) {
     static const struct option longs[] = {
         {"threads", required_argument, NULL, 't'},
         {"impl", required_argument, NULL, 'i'},
+        {"device", required_argument, NULL, 'd'},
         {"json", no_argument, NULL, 'j'},
         {"insecure-blinding", required_argument, NULL, 'b'},
         {"help", no_argument, NULL, 'h'},
@@ -70,6 +76,9 @@ static int parse(int argc, char **argv, options *o) {
         } else if (c == 'i') {
             if (!cuzk_cli_impl(optarg, &o->impl))
                 return cuzk_cli_usage("prove", "--impl %s: auto, ifma, asm or portable", optarg);
+        } else if (c == 'd') {
+            if (!cuzk_device_parse(optarg, &o->device))
+                return cuzk_cli_usage("prove", "--device %s: cpu, cuda or cuda:N", optarg);
         } else if (c == 'b') {
             if (!parse_blinding(optarg, o))
                 return cuzk_cli_usage("prove", "--insecure-blinding wants two decimal numbers R,S");
@@ -126,6 +135,31 @@ static cuzk_status write_outputs(const options *o, const cuzk_proof *proof, cons
     return st;
 }
 
+/* Where each stage ran, device times by stage, and what moved. */
+static void report_device(cuzk_buf *b, const options *o, const cuzk_prove_stats *stats) {
+    static const char *const names[CUZK_SUMS_STAGES] = {
+        [CUZK_SUMS_UPLOAD] = "upload", [CUZK_SUMS_EVAL] = "eval",     [CUZK_SUMS_NTT] = "ntt",
+        [CUZK_SUMS_MSM_A] = "msm_a",   [CUZK_SUMS_MSM_B1] = "msm_b1", [CUZK_SUMS_MSM_B2] = "msm_b2",
+        [CUZK_SUMS_MSM_L] = "msm_l",   [CUZK_SUMS_MSM_H] = "msm_h",
+    };
+    cuzk_buf_puts(b, ",\"stage_devices\":{");
+    for (int i = 0; i < CUZK_STAGE_COUNT; i++)
+        cuzk_buf_printf(b, "%s\"%s\":\"%s\"", i ? "," : "",
+                        cuzk_prove_stage_name((cuzk_prove_stage)i),
+                        i == CUZK_STAGE_VERIFY ? "cpu" : o->device.word);
+    if (!o->device.cuda) {
+        cuzk_buf_puts(b, "}");
+        return;
+    }
+    cuzk_buf_puts(b, "},\"device_ms\":{");
+    for (int i = 0; i < CUZK_SUMS_STAGES; i++)
+        cuzk_buf_printf(b, "%s\"%s\":%.3f", i ? "," : "", names[i],
+                        (double)stats->sums.ns[i] * 1e-6);
+    cuzk_buf_printf(b, "},\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
+                    (unsigned long long)stats->sums.bytes_in,
+                    (unsigned long long)stats->sums.bytes_out);
+}
+
 static void report(const options *o, const cuzk_zkey *key, const cuzk_prove_stats *stats,
                    int64_t total_ns, unsigned threads) {
     cuzk_buf b = CUZK_BUF_INIT;
@@ -133,19 +167,23 @@ static void report(const options *o, const cuzk_zkey *key, const cuzk_prove_stat
     cuzk_buf_json_str(&b, o->zkey);
     cuzk_buf_printf(&b,
                     ",\"curve\":\"%s\",\"wires\":%u,\"public\":%u,\"log2_domain\":%u,"
-                    "\"coefficients\":%llu,\"device\":\"cpu\",\"threads\":%u,\"verified\":true,"
-                    "\"ms\":%.3f,\"stages\":{",
+                    "\"coefficients\":%llu,",
                     key->curve->circom, key->n_vars, key->n_public, key->log2_domain,
-                    (unsigned long long)key->n_coefs, threads, (double)total_ns * 1e-6);
+                    (unsigned long long)key->n_coefs);
+    cuzk_device_json(&o->device, &b);
+    cuzk_buf_printf(&b, ",\"threads\":%u,\"verified\":true,\"ms\":%.3f,\"stages\":{", threads,
+                    (double)total_ns * 1e-6);
     for (int i = 0; i < CUZK_STAGE_COUNT; i++)
         cuzk_buf_printf(&b, "%s\"%s\":%.3f", i ? "," : "",
                         cuzk_prove_stage_name((cuzk_prove_stage)i), (double)stats->ns[i] * 1e-6);
-    cuzk_buf_puts(&b, "}}\n");
+    cuzk_buf_puts(&b, "}");
+    report_device(&b, o, stats);
+    cuzk_buf_puts(&b, "}\n");
     if (cuzk_buf_status(&b) == CUZK_OK) fputs(b.data, stdout);
     cuzk_buf_free(&b);
 }
 
-static cuzk_status run(const options *o, cuzk_err *err) {
+static cuzk_status run(options *o, cuzk_err *err) {
     int64_t start = cuzk_now_ns();
     cuzk_pool *pool = NULL;
     cuzk_zkey *key = NULL;
@@ -158,8 +196,9 @@ static cuzk_status run(const options *o, cuzk_err *err) {
     if (st == CUZK_OK) st = cuzk_zkey_open(&key, o->zkey, CUZK_ZKEY_CHECK_SHAPE, pool, err);
     if (st == CUZK_OK) st = cuzk_wtns_open(&w, o->wtns, err);
     if (st == CUZK_OK) st = fits(key, w, err);
+    if (st == CUZK_OK) st = cuzk_device_open(&o->device, o->threads, false, err);
     if (st == CUZK_OK) {
-        cuzk_prove_opts opts = {.impl = o->impl, .pool = pool};
+        cuzk_prove_opts opts = {.backend = o->device.backend, .impl = o->impl, .pool = pool};
         if (o->fixed) {
             opts.r = &o->r;
             opts.s = &o->s;
@@ -169,6 +208,7 @@ static cuzk_status run(const options *o, cuzk_err *err) {
     if (st == CUZK_OK) st = write_outputs(o, &proof, key, w, err);
     if (st == CUZK_OK && o->json)
         report(o, key, &stats, cuzk_now_ns() - start, cuzk_pool_threads(pool));
+    cuzk_device_close(&o->device);
     cuzk_wtns_free(w);
     cuzk_zkey_free(key);
     cuzk_pool_free(pool);
@@ -177,6 +217,7 @@ static cuzk_status run(const options *o, cuzk_err *err) {
 
 int cuzk_cmd_prove(int argc, char **argv) {
     options o = {0};
+    (void)cuzk_device_parse(NULL, &o.device);
     int code = parse(argc, argv, &o);
     if (code >= 0) return code;
     if (o.fixed)
