@@ -412,8 +412,8 @@ cuzk_status cuzk_pull_raw_string(cuzk_pull *j, const uint8_t **p, size_t *n, uin
 }
 
 cuzk_status cuzk_pull_base64(cuzk_pull *j, size_t max, uint8_t **out, size_t *n) {
-    const uint8_t *text;
-    size_t len;
+    const uint8_t *text = NULL;
+    size_t len = 0;
     uint64_t off;
     char limit[48];
     *out = NULL;

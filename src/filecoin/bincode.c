@@ -68,7 +68,7 @@ static cuzk_status read_path(cuzk__bin *b, cuzk_path_values *p, uint32_t arity, 
 cuzk_status cuzk__bin_proof(cuzk__bin *b, cuzk_merkle_proof *out, const cuzk_tree_shape *t,
                             const char *what) {
     static const char *const kinds[] = {"Single (0)", "Sub (1)", "Top (2)"};
-    uint32_t tag;
+    uint32_t tag = 0;
     const uint32_t want = cuzk__tree_tag(t);
     cuzk__bin_enter(b, what, -1);
     const size_t off = b->c.off;

@@ -1,0 +1,187 @@
+/* `cuzk porep|wpost|winning|snap prove`. */
+#include "filecoin.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "circuit/fillers.h"
+#include "cli.h"
+#include "format/proof_bytes.h"
+#include "keys/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum stage { OPEN, CHECK, CIRCUIT, KEY, WITNESS, PROVE, VERIFY, STAGES } stage;
+static const char *const stage_names[STAGES] = {"open",    "vanilla_check", "circuit", "key",
+                                                "witness", "prove",         "verify"};
+
+typedef struct prover {
+    const cuzk_filecoin_opts *o;
+    cuzk_pool *pool;
+    cuzk_vanilla *v;
+    cuzk_statement *statement;
+    uint32_t first, n; /* partitions */
+    cuzk_poseidon_set set;
+    cuzk_r1cs *r1cs;
+    cuzk_witness_plan *plan;
+    cuzk_circuit_key *key;
+    cuzk_proof *proofs;
+    int64_t ns[STAGES], since;
+} prover;
+
+static void lap(prover *p, stage s) {
+    const int64_t now = cuzk_now_ns();
+    p->ns[s] += now - p->since;
+    p->since = now;
+}
+
+static cuzk_status open_input(prover *p, cuzk_err *err) {
+    const cuzk_filecoin_opts *o = p->o;
+    CUZK_TRY(cuzk_vanilla_open(&p->v, o->in, &o->facts, err));
+    const bool winning = p->v->post && p->v->post->statement.type->winning;
+    CUZK_TRY(cuzk_filecoin_fits(o, p->v->circuit, winning, p->v->partitions, err));
+    if (p->v->c1) cuzk_filecoin_warn(o, &p->v->porep);
+    p->first = o->one ? o->partition : 0;
+    p->n = o->one ? 1 : p->v->partitions;
+    CUZK_TRY(cuzk_statement_of_vanilla(&p->statement, p->v, err));
+    lap(p, OPEN);
+    return CUZK_OK;
+}
+
+static cuzk_status check_input(prover *p, cuzk_err *err) {
+    cuzk_progress progress;
+    if (cuzk_poseidon_set_init(&p->set) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    cuzk_progress_begin(&progress, stderr, "vanilla proof", cuzk_vanilla_challenges(p->v, p->n));
+    const cuzk_status st =
+        cuzk_vanilla_check(p->v, p->first, p->n, &p->set, p->pool, &progress, err);
+    cuzk_progress_end(&progress);
+    lap(p, CHECK);
+    return st;
+}
+
+static cuzk_status open_key(prover *p, cuzk_err *err) {
+    const cuzk_keys_opts opts = {.dir = p->o->params,
+                                 .allow_insecure = p->o->allow_insecure,
+                                 .pool = p->pool,
+                                 .progress = stderr};
+    CUZK_TRY(cuzk_circuit_compact(&p->r1cs, p->v->circuit, err));
+    const cuzk_status st = cuzk_circuit_plan(&p->plan, p->r1cs, &p->set);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for the circuit");
+    lap(p, CIRCUIT);
+    CUZK_TRY(cuzk_circuit_key_open(&p->key, p->v->circuit, p->r1cs, &opts, err));
+    if (cuzk_circuit_key_is_insecure(p->key))
+        fprintf(stderr,
+                "cuzk %s: warning: development key: its maker can forge proofs, and the chain will "
+                "not take this one\n",
+                p->o->kind->verb);
+    lap(p, KEY);
+    return CUZK_OK;
+}
+
+static cuzk_status make_witness(prover *p, uint32_t partition, cuzk_witness **out, cuzk_err *err) {
+    cuzk_u256 *frees = NULL;
+    const size_t n = p->r1cs->n_free;
+    cuzk_status st = cuzk_alloc((void **)&frees, n, sizeof *frees);
+    if (st == CUZK_OK) st = cuzk_witness_new(out, p->r1cs);
+    if (st != CUZK_OK) {
+        cuzk_free(frees);
+        return cuzk_err_set(err, st, "not enough memory for the witness");
+    }
+    st = cuzk_vanilla_free_values(p->v, partition, frees, n, err);
+    if (st == CUZK_OK) st = cuzk_witness_solve(*out, p->plan, frees, n, p->pool, err);
+    cuzk_wipe(frees, n * sizeof *frees);
+    cuzk_free(frees);
+    lap(p, WITNESS);
+    return st;
+}
+
+static cuzk_status prove_partition(prover *p, uint32_t i, cuzk_err *err) {
+    const cuzk_filecoin_opts *o = p->o;
+    cuzk_prove_opts opts = {.pool = p->pool};
+    cuzk_witness *w = NULL;
+    if (o->fixed) {
+        opts.r = &o->r;
+        opts.s = &o->s;
+    }
+    cuzk_status st = make_witness(p, p->first + i, &w, err);
+    if (st == CUZK_OK) st = cuzk_circuit_key_prove(p->key, w, &opts, &p->proofs[i], NULL, err);
+    lap(p, PROVE);
+    cuzk_witness_free(w);
+    if (st != CUZK_OK && p->n > 1) return cuzk_err_prefix(err, st, "partition %u", p->first + i);
+    return st;
+}
+
+static cuzk_status prove_all(prover *p, cuzk_err *err) {
+    cuzk_progress progress;
+    cuzk_status st = cuzk_alloc((void **)&p->proofs, p->n, sizeof *p->proofs);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
+    cuzk_progress_begin(&progress, stderr, "partitions", p->n);
+    for (uint32_t i = 0; i < p->n && st == CUZK_OK; i++) {
+        st = prove_partition(p, i, err);
+        cuzk_progress_add(&progress, 1);
+    }
+    cuzk_progress_end(&progress);
+    return st;
+}
+
+/* Each proof was verified against its witness when it was made; here all of them against the
+ * public inputs that follow from the statement alone, as the chain derives them. */
+static cuzk_status verify_all(prover *p, cuzk_err *err) {
+    cuzk_u256 *publics;
+    CUZK_TRY(cuzk_filecoin_publics(&publics, p->statement, p->first, p->n, err));
+    const cuzk_status st = cuzk_groth16_verify_batch(cuzk_circuit_key_vk(p->key), publics,
+                                                     p->proofs, p->n, p->pool, err);
+    cuzk_free(publics);
+    lap(p, VERIFY);
+    return st;
+}
+
+static cuzk_status write_proofs(const prover *p, cuzk_err *err) {
+    uint8_t *bytes;
+    const size_t n = (size_t)p->n * CUZK_PROOF_BYTES;
+    if (cuzk_alloc((void **)&bytes, n, 1) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    for (uint32_t i = 0; i < p->n; i++)
+        cuzk_proof_to_bytes(bytes + (size_t)i * CUZK_PROOF_BYTES, &p->proofs[i]);
+    const cuzk_status st = cuzk_write_file(p->o->out, bytes, n, err);
+    cuzk_free(bytes);
+    return st;
+}
+
+static void report(const prover *p, int64_t start) {
+    printf("{\"circuit\":\"%s\",\"first_partition\":%u,\"partitions\":%u,\"proof_bytes\":%u,"
+           "\"device\":\"cpu\",\"threads\":%u,\"insecure_key\":%s,\"verified\":true,\"ms\":%.3f,"
+           "\"stages\":{",
+           p->v->circuit->name, p->first, p->n, p->n * CUZK_PROOF_BYTES, cuzk_pool_threads(p->pool),
+           cuzk_circuit_key_is_insecure(p->key) ? "true" : "false",
+           (double)(cuzk_now_ns() - start) * 1e-6);
+    for (int i = 0; i < STAGES; i++)
+        printf("%s\"%s\":%.3f", i ? "," : "", stage_names[i], (double)p->ns[i] * 1e-6);
+    puts("}}");
+}
+
+cuzk_status cuzk_filecoin_prove(const cuzk_filecoin_opts *o, cuzk_err *err) {
+    const int64_t start = cuzk_now_ns();
+    prover p = {.o = o, .since = start};
+    cuzk_status st = cuzk_pool_new(&p.pool, o->threads);
+    if (st != CUZK_OK) cuzk_err_set(err, st, "cannot start %u threads", o->threads);
+    if (st == CUZK_OK) st = open_input(&p, err);
+    if (st == CUZK_OK) st = check_input(&p, err);
+    if (st == CUZK_OK) st = open_key(&p, err);
+    if (st == CUZK_OK) st = prove_all(&p, err);
+    if (st == CUZK_OK) st = verify_all(&p, err);
+    if (st == CUZK_OK) st = write_proofs(&p, err);
+    if (st == CUZK_OK && o->json) report(&p, start);
+    cuzk_free(p.proofs);
+    cuzk_circuit_key_free(p.key);
+    cuzk_witness_plan_free(p.plan);
+    cuzk_r1cs_free(p.r1cs);
+    cuzk_poseidon_set_fini(&p.set);
+    cuzk_statement_free(p.statement);
+    cuzk_vanilla_free(p.v);
+    cuzk_pool_free(p.pool);
+    return st;
+}
