@@ -12,6 +12,7 @@ static const char help[] =
     "usage: cuzk bench ntt [OPTIONS]\n"
     "       cuzk bench msm [OPTIONS]\n"
     "       cuzk bench prove [OPTIONS] ZKEY WTNS\n"
+    "       cuzk bench witness|eval [--partition N] [OPTIONS] IN\n"
     "\n"
     "Times the arithmetic of this program and prints one JSON object: machine, commit, command "
     "and\n"
@@ -35,6 +36,13 @@ static const char help[] =
     "                              in which the table then counts butterflies\n"
     "  --table                     a line a result on stderr also where it is no terminal\n"
     "\n"
+    "witness times the witness of one partition of a Filecoin proof: IN is a C1 output or a "
+    "request\n"
+    "with vanilla proofs (docs/filecoin.md), which is checked first; the row tells core-seconds,\n"
+    "bytes and the witness's BLAKE2s digest, and every row of the circuit is checked. eval times\n"
+    "A w and B w of all its rows (once) and gives the digests of A w, B w and C w.\n"
+    "  --partition N               which partition, from 0\n"
+    "\n"
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
     "On a CUDA device `cold` opens and loads both without tables of multiples, `warm` goes from "
     "the\n"
@@ -46,23 +54,30 @@ static const char help[] =
     "         bench/compare.py before.json after.json\n";
 
 typedef struct words {
-    const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device;
+    const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
     bool table;
 } words;
 
 /* -1: go on; otherwise the exit code. */
 static int read_options(int argc, char **argv, words *w) {
     static const struct option longs[] = {
-        {"curve", required_argument, NULL, 'c'},   {"group", required_argument, NULL, 'g'},
-        {"log2", required_argument, NULL, 'n'},    {"pattern", required_argument, NULL, 'p'},
-        {"threads", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
-        {"impl", required_argument, NULL, 'i'},    {"vs", required_argument, NULL, 'v'},
-        {"device", required_argument, NULL, 'd'},  {"table", no_argument, NULL, 'T'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"curve", required_argument, NULL, 'c'},
+        {"group", required_argument, NULL, 'g'},
+        {"log2", required_argument, NULL, 'n'},
+        {"pattern", required_argument, NULL, 'p'},
+        {"threads", required_argument, NULL, 't'},
+        {"runs", required_argument, NULL, 'r'},
+        {"impl", required_argument, NULL, 'i'},
+        {"vs", required_argument, NULL, 'v'},
+        {"device", required_argument, NULL, 'd'},
+        {"table", no_argument, NULL, 'T'},
+        {"help", no_argument, NULL, 'h'},
+        {"partition", required_argument, NULL, 'P'},
+        {NULL, 0, NULL, 0},
     };
-    static const char letters[] = "cgnptrivd";
+    static const char letters[] = "cgnptrivdP";
     const char **const values[] = {&w->curve, &w->group, &w->log2, &w->pattern, &w->threads,
-                                   &w->runs,  &w->impl,  &w->vs,   &w->device};
+                                   &w->runs,  &w->impl,  &w->vs,   &w->device,  &w->partition};
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
@@ -120,7 +135,7 @@ static int interpret_what(const words *w, cuzk_bench *b) {
 
 /* How. -1: go on; otherwise the exit code. */
 static int interpret_how(const words *w, cuzk_bench *b) {
-    uint64_t runs;
+    uint64_t runs, partition = 0;
     if (w->threads && !cuzk_cli_threads(w->threads, &b->threads))
         return cuzk_cli_usage("bench", "--threads %s: not a number up to 4096", w->threads);
     if (!cuzk_cli_number(w->runs ? w->runs : "5", 1, CUZK_BENCH_MAX_RUNS, &runs))
@@ -134,6 +149,9 @@ static int interpret_how(const words *w, cuzk_bench *b) {
         return cuzk_cli_usage("bench", "--vs blst wants --curve bls12_381, the only one it has");
     if (!cuzk_device_parse(w->device, &b->device))
         return cuzk_cli_usage("bench", "--device %s: cpu, cuda or cuda:N", w->device);
+    if (w->partition && !cuzk_cli_number(w->partition, 0, UINT16_MAX, &partition))
+        return cuzk_cli_usage("bench", "--partition %s: not a number from 0", w->partition);
+    b->partition = (unsigned)partition;
     b->vs_blst = w->vs != NULL;
     b->table = w->table || isatty(STDERR_FILENO);
     return -1;
@@ -141,34 +159,47 @@ static int interpret_how(const words *w, cuzk_bench *b) {
 
 typedef cuzk_status operation_fn(cuzk_bench *, cuzk_err *);
 
+/* The operations that read files take size and curve from these. */
+static bool arithmetic_options(const words *w) {
+    return w->curve || w->group || w->log2 || w->pattern || w->vs;
+}
+
 /* The operation's word and its files; NULL after a message. */
 static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b) {
-    const bool prove = n > 0 && strcmp(arg[0], "prove") == 0;
-    if (n != (prove ? 3 : 1)) {
-        cuzk_cli_usage("bench", "wants `ntt`, `msm` or `prove ZKEY WTNS`");
+    const char *what = n > 0 ? arg[0] : "";
+    const bool prove = strcmp(what, "prove") == 0;
+    const bool witness = strcmp(what, "witness") == 0, eval = strcmp(what, "eval") == 0;
+    if (n != (prove ? 3 : witness || eval ? 2 : 1)) {
+        cuzk_cli_usage("bench", "wants `ntt`, `msm`, `prove ZKEY WTNS`, `witness IN` or `eval IN`");
         return NULL;
     }
-    if (prove) {
-        if (w->curve || w->group || w->log2 || w->pattern || w->vs) {
-            cuzk_cli_usage("bench", "prove takes curve and size from the key: only --threads, "
-                                    "--runs, --impl, --device and --table go with it");
-            return NULL;
-        }
-        b->zkey = arg[1];
-        b->wtns = arg[2];
-        return b->device.cuda ? cuzk_bench_prove_device : cuzk_bench_prove;
+    if ((prove || witness || eval) && arithmetic_options(w)) {
+        cuzk_cli_usage("bench",
+                       "%s takes curve and size from its files: only --threads, --runs, --impl and "
+                       "--table go with it",
+                       what);
+        return NULL;
     }
-    if (b->device.cuda) {
+    if (w->partition && !witness && !eval) {
+        cuzk_cli_usage("bench", "--partition is for witness and eval");
+        return NULL;
+    }
+    if (n > 1) b->zkey = arg[1];
+    if (n > 2) b->wtns = arg[2];
+    if (b->device.cuda && !prove) {
         cuzk_cli_usage("bench", "--device is for prove; cuzk-gpu-bench times single kernels");
         return NULL;
     }
-    if (strcmp(arg[0], "msm") == 0) return cuzk_bench_msm;
-    if (strcmp(arg[0], "ntt") == 0 && (w->group || w->pattern)) {
+    if (prove) return b->device.cuda ? cuzk_bench_prove_device : cuzk_bench_prove;
+    if (witness) return cuzk_bench_witness;
+    if (eval) return cuzk_bench_eval;
+    if (strcmp(what, "msm") == 0) return cuzk_bench_msm;
+    if (strcmp(what, "ntt") == 0 && (w->group || w->pattern)) {
         cuzk_cli_usage("bench", "--group and --pattern are for msm");
         return NULL;
     }
-    if (strcmp(arg[0], "ntt") == 0) return cuzk_bench_ntt;
-    cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm or prove", arg[0]);
+    if (strcmp(what, "ntt") == 0) return cuzk_bench_ntt;
+    cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm, prove, witness or eval", what);
     return NULL;
 }
 

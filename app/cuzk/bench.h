@@ -33,8 +33,9 @@ typedef struct cuzk_bench {
     cuzk_bench_pattern pattern;
     cuzk_cpu_impl impl;
     bool vs_blst;
-    const char *zkey, *wtns;
-    cuzk_device device; /* for prove */
+    const char *zkey, *wtns; /* prove; zkey is also what witness and eval read */
+    unsigned partition;      /* for witness and eval */
+    cuzk_device device;      /* for prove */
     cuzk_pool *pool;
     /* report */
     const char *command; /* as typed */
@@ -83,6 +84,8 @@ void cuzk_bench_element(cuzk_bench_rng *rng, const cuzk_fr_ops *fr, cuzk_u256 *o
 cuzk_status cuzk_bench_ntt(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_msm(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_prove(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_bench_witness(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_bench_eval(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 /* The same on a device of its own (b->device), the key resident. */
 cuzk_status cuzk_bench_prove_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -7,6 +7,10 @@
     X("verify", cuzk_cmd_verify, "check a proof against a verification key")                       \
     X("setup", cuzk_cmd_setup, "make a development key from a .r1cs (insecure)")                   \
     X("params", cuzk_cmd_params, "check the keys in a parameter directory")                         \
+    X("porep", cuzk_cmd_porep, "prove and verify a Filecoin sector's replication (C2)")            \
+    X("wpost", cuzk_cmd_wpost, "prove and verify Filecoin's WindowPoSt")                           \
+    X("winning", cuzk_cmd_winning, "prove and verify Filecoin's WinningPoSt")                      \
+    X("snap", cuzk_cmd_snap, "prove and verify Filecoin's sector updates (SnapDeals)")             \
     X("inspect", cuzk_cmd_inspect, "explain a file of circom or snarkjs")                          \
     X("wtns", cuzk_cmd_wtns, "check a witness against a .r1cs")                                    \
     X("export-vk", cuzk_cmd_export_vk, "write the verification key inside a .zkey")                \
