@@ -43,32 +43,55 @@ static void add_multiple(const cuzk_group_ops *g, cuzk_point *r, const void *p,
     cuzk_wipe(&t, sizeof t);
 }
 
-void cuzk_groth16_assemble(const cuzk_proving_key *key, const cuzk_groth16_sums *sums,
-                           const cuzk_u256 *r, const cuzk_u256 *s, cuzk_proof *out) {
+/* What hides the witness: multiples that depend on the key and on r and s alone, so that they can
+ * be worked out while a device computes the sums. */
+typedef struct {
+    cuzk_point r1, s1, rs1; /* of delta1 by r, s and -r s */
+    cuzk_point s2;          /* of delta2 by s */
+} blinding;
+
+static void blind(blinding *b, const cuzk_proving_key *key, const cuzk_u256 *r,
+                  const cuzk_u256 *s) {
     const cuzk_group_ops *g1 = &key->curve->g1, *g2 = &key->curve->g2;
     const cuzk_fr_ops *fr = key->curve->fr;
-    cuzk_point b1 = sums->b1, t;
+    cuzk_u256 rs;
+    fr->to_mont(&rs, s);
+    fr->mul(&rs, r, &rs);
+    g1->mul(&b->r1, key->delta1, r);
+    g1->mul(&b->s1, key->delta1, s);
+    g1->mul(&b->rs1, key->delta1, &rs);
+    g1->neg(&b->rs1, &b->rs1);
+    g2->mul(&b->s2, key->delta2, s);
+    cuzk_wipe(&rs, sizeof rs);
+}
+
+static void assemble(const cuzk_proving_key *key, const cuzk_groth16_sums *sums, const blinding *b,
+                     const cuzk_u256 *r, const cuzk_u256 *s, cuzk_proof *out) {
+    const cuzk_group_ops *g1 = &key->curve->g1, *g2 = &key->curve->g2;
+    cuzk_point b1;
     memset(out, 0, sizeof *out);
     out->curve = key->curve;
     g1->add(&out->a, &sums->a, key->alpha1);
-    add_multiple(g1, &out->a, key->delta1, r);
+    g1->add(&out->a, &out->a, &b->r1);
     g2->add(&out->b, &sums->b2, key->beta2);
-    add_multiple(g2, &out->b, key->delta2, s);
-    g1->add(&b1, &b1, key->beta1);
-    add_multiple(g1, &b1, key->delta1, s);
+    g2->add(&out->b, &out->b, &b->s2);
+    g1->add(&b1, &sums->b1, key->beta1);
+    g1->add(&b1, &b1, &b->s1);
 
     /* l + h + s A + r B1 - r s delta */
-    cuzk_u256 rs, s_mont;
-    fr->to_mont(&s_mont, s);
-    fr->mul(&rs, r, &s_mont);
     g1->add(&out->c, &sums->l, &sums->h);
+    g1->add(&out->c, &out->c, &b->rs1);
     add_multiple(g1, &out->c, &out->a, s);
     add_multiple(g1, &out->c, &b1, r);
-    g1->neg(&t, key->delta1);
-    add_multiple(g1, &out->c, &t, &rs);
-    cuzk_wipe(&rs, sizeof rs);
-    cuzk_wipe(&s_mont, sizeof s_mont);
     cuzk_wipe(&b1, sizeof b1);
+}
+
+void cuzk_groth16_assemble(const cuzk_proving_key *key, const cuzk_groth16_sums *sums,
+                           const cuzk_u256 *r, const cuzk_u256 *s, cuzk_proof *out) {
+    blinding b;
+    blind(&b, key, r, s);
+    assemble(key, sums, &b, r, s, out);
+    cuzk_wipe(&b, sizeof b);
 }
 
 static void add_times(cuzk_prove_stats *to, const cuzk_sums_stats *from) {
@@ -87,14 +110,19 @@ static cuzk_status make_points(const attempt *at, cuzk_slot *slot, cuzk_proof *o
     const cuzk_backend_ops *ops = slot->key->backend->ops;
     cuzk_groth16_sums sums;
     cuzk_sums_stats stats;
+    blinding b;
     CUZK_TRY(ops->stage(slot, at->wires, err));
     CUZK_TRY(ops->compute(slot, err));
-    CUZK_TRY(ops->finish(slot, &sums, &stats, err));
-    add_times(at->stats, &stats);
-    if (at->opts->sums) *at->opts->sums = sums;
-    cuzk_groth16_assemble(at->key, &sums, &at->r, &at->s, out);
-    cuzk_wipe(&sums, sizeof sums);
-    return CUZK_OK;
+    blind(&b, at->key, &at->r, &at->s);
+    const cuzk_status st = ops->finish(slot, &sums, &stats, err);
+    if (st == CUZK_OK) {
+        add_times(at->stats, &stats);
+        if (at->opts->sums) *at->opts->sums = sums;
+        assemble(at->key, &sums, &b, &at->r, &at->s, out);
+        cuzk_wipe(&sums, sizeof sums);
+    }
+    cuzk_wipe(&b, sizeof b);
+    return st;
 }
 
 /* ---- checking it ---- */
