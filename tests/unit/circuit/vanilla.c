@@ -4,10 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include "base/bytes.h"
+#include "base/mem.h"
+#include "filecoin/c1.h"
+#include "filecoin/post.h"
+#include "filecoin/update.h"
 
 uint8_t *vanilla_read(const char *name, size_t *n) {
     char path[512];
@@ -22,180 +26,78 @@ uint8_t *vanilla_read(const char *name, size_t *n) {
     return b;
 }
 
-static uint64_t u64(cuzk_cursor *c) {
-    uint64_t v = 0;
-    assert_true(cuzk_rd_u64le(c, &v));
-    return v;
-}
-
-static uint32_t u32(cuzk_cursor *c) {
-    uint32_t v = 0;
-    assert_true(cuzk_rd_u32le(c, &v));
-    return v;
-}
-
-static const uint8_t *bytes32(cuzk_cursor *c, uint64_t k) {
-    const uint8_t *p = NULL;
-    assert_true(cuzk_rd_bytes(c, 32 * k, &p));
-    return p;
-}
-
-static void path(cuzk_cursor *c, cuzk_path_values *p) {
-    for (uint64_t n = u64(c); n > 0; n--) {
-        assert_true(p->levels < CUZK_PATH_MAX);
-        p->siblings[p->levels] = bytes32(c, u64(c));
-        p->index[p->levels++] = (uint32_t)u64(c);
-    }
-}
-
-struct proof {
-    const uint8_t *root, *leaf;
-    cuzk_path_values path;
-};
-
-static struct proof merkle_proof(cuzk_cursor *c) {
-    struct proof p = {0};
-    const uint32_t tag = u32(c); /* Single, Sub, Top */
-    assert_true(tag <= 2);
-    if (tag == 0) {
-        p.root = bytes32(c, 1);
-        p.leaf = bytes32(c, 1);
-        path(c, &p.path);
-        return p;
-    }
-    for (uint32_t i = 0; i <= tag; i++)
-        path(c, &p.path);
-    p.root = bytes32(c, 1);
-    p.leaf = bytes32(c, 1);
-    return p;
-}
-
-/* Returns the column's labels. */
-static const uint8_t *column_proof(cuzk_cursor *c, uint32_t layers, struct proof *p) {
-    u32(c);
-    assert_int_equal(u64(c), layers);
-    const uint8_t *rows = bytes32(c, layers);
-    *p = merkle_proof(c);
-    return rows;
-}
-
-static uint64_t labeling_proof(cuzk_cursor *c) {
-    bytes32(c, u64(c));
-    u32(c);
-    return u64(c);
-}
-
-static void porep_challenge(cuzk_cursor *c, uint32_t layers, cuzk_porep_challenge_values *x,
-                            cuzk_porep_values *v) {
-    struct proof p = merkle_proof(c);
-    x->data_leaf = p.leaf;
-    x->data = p.path;
-    p = merkle_proof(c);
-    v->comm_r_last = p.root;
-    x->replica = p.path;
-    column_proof(c, layers, &p);
-    v->comm_c = p.root;
-    x->own_column = p.path;
-    for (int group = 0, i = 0; group < 2; group++) {
-        const uint64_t n = u64(c);
-        assert_int_equal(n, group ? CUZK_POREP_EXP_PARENTS : CUZK_POREP_DRG_PARENTS);
-        for (uint64_t k = 0; k < n; k++, i++) {
-            x->column[i] = column_proof(c, layers, &p);
-            x->parent[i] = p.path;
-        }
-    }
-    const uint64_t n = u64(c);
-    assert_int_equal(n, layers);
-    for (uint64_t k = 0; k < n; k++)
-        x->challenge = labeling_proof(c);
-    labeling_proof(c); /* encoding_proof */
+static cuzk_u256 *frees_of(size_t n) {
+    cuzk_u256 *out = calloc(n, sizeof *out);
+    assert_non_null(out);
+    return out;
 }
 
 cuzk_u256 *vanilla_porep(const cuzk_porep_circuit *c, const uint8_t *bytes, size_t len,
                          size_t n_frees) {
-    cuzk_cursor cur = cuzk_cursor_init(bytes, len);
-    cuzk_porep_values v = {0};
+    cuzk_c1 *c1;
     cuzk_err err = {0};
-    cuzk_porep_challenge_values *x = calloc(c->challenges, sizeof *x);
-    cuzk_u256 *out = calloc(n_frees, sizeof *out);
-    assert_non_null(x);
-    assert_non_null(out);
-    assert_true(u64(&cur) >= 1);
-    assert_int_equal(u64(&cur), c->challenges);
-    for (uint32_t i = 0; i < c->challenges; i++)
-        porep_challenge(&cur, c->layers, &x[i], &v);
-    const uint8_t *tail = bytes + len - 5 * 32; /* comm_r, comm_d, replica_id, seed, ticket */
-    v.comm_r = tail;
-    v.comm_d = tail + 32;
-    v.replica_id = tail + 64;
-    v.challenges = x;
-    if (cuzk_porep_frees(out, n_frees, c, &v, &err) != CUZK_OK) fail_msg("%s", err.msg);
-    free(x);
+    cuzk_u256 *out = frees_of(n_frees);
+    if (cuzk_c1_from_memory(&c1, bytes, len, "C1", &err) != CUZK_OK) fail_msg("%s", err.msg);
+    assert_ptr_equal(&c1->circuit->u.porep, c);
+    if (cuzk_c1_free_values(c1, 0, out, n_frees, &err) != CUZK_OK) fail_msg("%s", err.msg);
+    cuzk_c1_free(c1);
     return out;
+}
+
+/* A request with bytes cut into n vanilla proofs of equal length. */
+static cuzk_request *request(uint64_t registered_proof, const uint8_t *bytes, size_t len,
+                             size_t n) {
+    cuzk_request *r;
+    assert_int_equal(cuzk_alloc((void **)&r, 1, sizeof *r), CUZK_OK);
+    assert_int_equal(cuzk_strdup(&r->name, "request"), CUZK_OK);
+    assert_int_equal(cuzk_alloc((void **)&r->vanilla_proofs, n, sizeof *r->vanilla_proofs),
+                     CUZK_OK);
+    r->registered_proof = registered_proof;
+    r->n_vanilla = n;
+    for (size_t i = 0; i < n; i++) {
+        cuzk_blob *b = &r->vanilla_proofs[i];
+        b->len = len / n;
+        assert_int_equal(cuzk_alloc((void **)&b->data, b->len, 1), CUZK_OK);
+        memcpy(b->data, bytes + i * b->len, b->len);
+    }
+    r->seen = 1u << CUZK_REQ_REGISTERED_PROOF | 1u << CUZK_REQ_VANILLA_PROOFS |
+              1u << CUZK_REQ_RANDOMNESS | 1u << CUZK_REQ_COMM_R_OLD | 1u << CUZK_REQ_COMM_D_NEW |
+              1u << CUZK_REQ_COMM_R_NEW;
+    return r;
 }
 
 cuzk_u256 *vanilla_post(const cuzk_post_circuit *c, const uint8_t *bytes, size_t len,
                         size_t n_frees) {
-    cuzk_cursor cur = cuzk_cursor_init(bytes, len);
+    cuzk_post *p;
     cuzk_err err = {0};
-    const size_t all = (size_t)c->sectors * c->challenges;
-    cuzk_post_sector_values *s = calloc(c->sectors, sizeof *s);
-    cuzk_post_challenge_values *x = calloc(all, sizeof *x);
-    cuzk_u256 *out = calloc(n_frees, sizeof *out);
-    assert_true(s && x && out);
-    /* Winning: one proof with a challenge for each of the circuit's sectors */
-    for (size_t done = 0; done < all;) {
-        const size_t first = done;
-        u64(&cur); /* sector id */
-        const uint8_t *comm_r = bytes32(&cur, 1);
-        assert_int_equal(u64(&cur), 1);
-        for (uint64_t n = u64(&cur); n > 0; n--, done++) {
-            assert_true(done < all);
-            const struct proof p = merkle_proof(&cur);
-            x[done].leaf = p.leaf;
-            x[done].path = p.path;
-        }
-        const uint8_t *comm_c = bytes32(&cur, 1), *comm_r_last = bytes32(&cur, 1);
-        for (size_t i = first; i < done; i += c->challenges)
-            s[i / c->challenges] = (cuzk_post_sector_values){comm_r_last, comm_c, comm_r, &x[i]};
-    }
-    if (cuzk_post_frees(out, n_frees, c, s, &err) != CUZK_OK) fail_msg("%s", err.msg);
-    free(s);
-    free(x);
+    uint64_t type = 0;
+    cuzk_u256 *out = frees_of(n_frees);
+    while (&cuzk_circuit_find(cuzk_post_type_at(type)->circuit)->u.post != c)
+        type++;
+    const size_t sectors = cuzk_post_type_at(type)->sectors;
+    if (cuzk_post_from_request(&p, request(type, bytes, len, sectors), &err) != CUZK_OK ||
+        cuzk_post_free_values(p, out, n_frees, &err) != CUZK_OK)
+        fail_msg("%s", err.msg);
+    cuzk_post_free(p);
     return out;
 }
 
 cuzk_u256 *vanilla_update(const cuzk_update_circuit *c, const uint8_t *bytes, size_t len,
                           size_t n_frees) {
-    cuzk_cursor cur = cuzk_cursor_init(bytes, len);
-    cuzk_update_values v = {0};
+    static const cuzk_request_field fields[] = {CUZK_REQ_COMM_R_OLD, CUZK_REQ_COMM_D_NEW,
+                                                CUZK_REQ_COMM_R_NEW};
+    cuzk_update *u;
     cuzk_err err = {0};
-    cuzk_update_challenge_values *x = calloc(c->challenges, sizeof *x);
-    cuzk_u256 *out = calloc(n_frees, sizeof *out);
-    assert_true(x && out);
-    v.comm_r_old = bytes32(&cur, 1);
-    v.comm_d_new = bytes32(&cur, 1);
-    v.comm_r_new = bytes32(&cur, 1);
-    v.k_and_h_select = (uint64_t)1 << c->log2_partitions; /* partition 0, first h */
-    v.comm_c = bytes32(&cur, 1);
-    const uint64_t apex = u64(&cur);
-    assert_int_equal(apex, 1u << c->log2_apex);
-    v.apex_leaves = bytes32(&cur, apex);
-    assert_int_equal(u64(&cur), c->challenges);
-    for (uint32_t i = 0; i < c->challenges; i++) {
-        struct proof p = merkle_proof(&cur);
-        x[i].leaf_r_old = p.leaf;
-        x[i].r_old = p.path;
-        v.root_r_old = p.root;
-        p = merkle_proof(&cur);
-        x[i].leaf_d_new = p.leaf;
-        x[i].d_new = p.path;
-        p = merkle_proof(&cur);
-        x[i].r_new = p.path;
-        v.root_r_new = p.root;
-    }
-    v.challenges = x;
-    if (cuzk_update_frees(out, n_frees, c, &v, &err) != CUZK_OK) fail_msg("%s", err.msg);
-    free(x);
+    uint64_t type = 0;
+    cuzk_u256 *out = frees_of(n_frees);
+    while (&cuzk_circuit_find(cuzk_update_type_at(type)->circuit)->u.update != c)
+        type++;
+    cuzk_request *r = request(type, bytes + 96, len - 96, 1);
+    for (int i = 0; i < 3; i++)
+        memcpy(r->value[fields[i]], bytes + 32 * i, 32);
+    if (cuzk_update_from_request(&u, r, &err) != CUZK_OK ||
+        cuzk_update_free_values(u, 0, out, n_frees, &err) != CUZK_OK)
+        fail_msg("%s", err.msg);
+    cuzk_update_free(u);
     return out;
 }

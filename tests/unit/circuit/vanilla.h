@@ -1,5 +1,5 @@
-/* Reads the vanilla proofs of tests/vectors/porep (bincode) just well enough to feed the circuits;
- * pointers go into the bytes read. Anything unexpected is an assertion failure. */
+/* Free values of the vanilla proofs of tests/vectors/porep (bincode), by the readers of filecoin.
+ * Anything unexpected is an assertion failure. */
 #ifndef CUZK_TESTS_CIRCUIT_VANILLA_H
 #define CUZK_TESTS_CIRCUIT_VANILLA_H
 
@@ -10,7 +10,7 @@
 /* A whole file; free with free(). */
 uint8_t *vanilla_read(const char *name, size_t *n);
 
-/* Free values of the first partition; *n of them, free with free(). bytes must stay alive. */
+/* Free values of the first partition; n_frees of them, free with free(). */
 cuzk_u256 *vanilla_porep(const cuzk_porep_circuit *c, const uint8_t *bytes, size_t len,
                          size_t n_frees);
 cuzk_u256 *vanilla_post(const cuzk_post_circuit *c, const uint8_t *bytes, size_t len,
