@@ -23,7 +23,8 @@ add_compile_options(
   $<$<COMPILE_LANGUAGE:C>:-Wvla> $<$<COMPILE_LANGUAGE:C>:-Wcast-qual>
   $<$<COMPILE_LANGUAGE:C>:-Wpointer-arith> $<$<COMPILE_LANGUAGE:C>:-Wwrite-strings>
   $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-format-truncation>
-  $<$<COMPILE_LANGUAGE:C>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>)
+  $<$<COMPILE_LANGUAGE:C>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>
+  $<$<COMPILE_LANGUAGE:C>:-fstack-clash-protection>)
 if(CUZK_WERROR)
   add_compile_options($<$<COMPILE_LANGUAGE:C>:-Werror>)
 endif()

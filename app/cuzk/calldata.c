@@ -52,7 +52,7 @@ int cuzk_cmd_calldata(int argc, char **argv) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("calldata", help);
         return cuzk_cli_bad_option("calldata", c, argv);
     }
     if (argc - optind != 2)
@@ -60,5 +60,5 @@ int cuzk_cmd_calldata(int argc, char **argv) {
     cuzk_err err = {0};
     cuzk_status st = print_calldata(argv + optind, &err);
     if (st != CUZK_OK) return cuzk_cli_fail("calldata", st, &err);
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush("calldata", 0);
 }

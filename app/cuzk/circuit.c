@@ -28,7 +28,7 @@ static const char help[] =
 enum { JSON_OPT = 256 };
 
 static int end(int rc) {
-    return fflush(stdout) == 0 ? rc : 4;
+    return cuzk_cli_flush("circuit", rc);
 }
 
 static int list(bool json) {

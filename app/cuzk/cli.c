@@ -1,7 +1,9 @@
 #include "cli.h"
 
+#include "base/file.h"
 #include "format/decimal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +25,41 @@ int cuzk_cli_usage(const char *verb, const char *fmt, ...) {
 }
 
 int cuzk_cli_bad_option(const char *verb, int c, char **argv) {
+    /* Inside a word of several letters, -abc, optind still points at the word. */
+    const char *inside = argv[optind];
+    if (c == '?' && optopt && inside && inside[0] == '-' && strchr(inside + 1, optopt))
+        return cuzk_cli_usage(verb, "unknown option -%c", optopt);
     const char *word = argv[optind - 1];
     if (c == ':') return cuzk_cli_usage(verb, "%s needs a value", word);
     return cuzk_cli_usage(verb, "unknown option %s", word);
+}
+
+int cuzk_cli_flush(const char *verb, int code) {
+    if (!ferror(stdout) && fflush(stdout) == 0) return code;
+    fprintf(stderr, "cuzk %s: cannot write to standard output: %s\n", verb, strerror(errno));
+    return cuzk_status_exit_code(CUZK_STATUS_IO);
+}
+
+int cuzk_cli_help(const char *verb, const char *text) {
+    fputs(text, stdout);
+    return cuzk_cli_flush(verb, 0);
+}
+
+int cuzk_cli_distinct(const char *verb, const char *const *in, size_t n_in, const char *const *out,
+                      size_t n_out) {
+    for (size_t i = 0; i < n_out; i++) {
+        for (size_t k = 0; k < n_in; k++) {
+            if (cuzk_same_file(out[i], in[k]))
+                return cuzk_cli_usage(verb, "%s would be overwritten: it is an input as well",
+                                      in[k]);
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (cuzk_same_file(out[i], out[k]))
+                return cuzk_cli_usage(
+                    verb, "%s and %s are the same file: each output needs its own", out[k], out[i]);
+        }
+    }
+    return 0;
 }
 
 bool cuzk_cli_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out) {

@@ -30,6 +30,15 @@ int cuzk_cli_usage(const char *verb, const char *fmt, ...) CUZK_PRINTF(2, 3);
 /* What getopt_long's '?' and ':' mean; returns exit code 2. optopt and argv are getopt's. */
 int cuzk_cli_bad_option(const char *verb, int c, char **argv);
 
+/* Ends a verb that wrote to stdout: code, or 4 with a message when not all of it was written. */
+int cuzk_cli_flush(const char *verb, int code);
+/* --help: the text on stdout; returns the exit code. */
+int cuzk_cli_help(const char *verb, const char *text);
+
+/* 0, or exit code 2 with a message when an output is an input or another output as well. */
+int cuzk_cli_distinct(const char *verb, const char *const *in, size_t n_in, const char *const *out,
+                      size_t n_out);
+
 /* A whole decimal number in [lo, hi]; false otherwise. */
 bool cuzk_cli_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
 

@@ -39,12 +39,14 @@ int cuzk_cmd_export_vk(int argc, char **argv) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("export-vk", help);
         return cuzk_cli_bad_option("export-vk", c, argv);
     }
     if (argc - optind != 2)
         return cuzk_cli_usage("export-vk", "wants ZKEY VKEY, got %d arguments", argc - optind);
     cuzk_err err = {0};
+    const char *const in[] = {argv[optind]}, *const out[] = {argv[optind + 1]};
+    if (cuzk_cli_distinct("export-vk", in, 1, out, 1) != 0) return 2;
     cuzk_status st = export_vk(argv[optind], argv[optind + 1], &err);
     return st == CUZK_OK ? 0 : cuzk_cli_fail("export-vk", st, &err);
 }

@@ -73,7 +73,7 @@ int cuzk_cmd_inspect(int argc, char **argv) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("inspect", help);
         if (c == 'f')
             full = true;
         else if (c == 'j')

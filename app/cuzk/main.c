@@ -2,7 +2,9 @@
 #include "cli.h"
 #include "verbs.h"
 
-#include <signal.h>
+#include "base/apart.h"
+#include "base/process.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,20 +26,29 @@ static void print_help(FILE *to) {
           to);
 }
 
-/* Makes the main thread's stack as deep as a proof will need it (a transform keeps 320 KiB there).
- * Under a limit on memory a stack that cannot grow ends the process with a signal; an allocation
- * that fails later is exit code 5. */
-static __attribute__((noinline)) void reserve_stack(void) {
-    volatile char area[512 << 10];
-    for (size_t i = 0; i < sizeof area; i += 4096)
-        area[i] = 0;
+typedef struct {
+    const cuzk_verb *verb;
+    int argc;
+    char **argv;
+    int code;
+} verb_call;
+
+static void call_verb(void *arg) {
+    verb_call *c = arg;
+    c->code = c->verb->run(c->argc, c->argv);
+}
+
+/* On a stack of its own: transforms and hashes need more than a shell's limit may allow, and under
+ * a limit on memory a stack that cannot grow would end the process with a signal. */
+static int run_verb(const cuzk_verb *verb, int argc, char **argv) {
+    verb_call c = {verb, argc, argv, 0};
+    cuzk_status st = cuzk_run_apart(call_verb, &c);
+    if (st != CUZK_OK) return cuzk_cli_fail(verb->name, st, NULL);
+    return c.code;
 }
 
 int main(int argc, char **argv) {
-    reserve_stack();
-    /* A closed pipe and a full quota are errors of the write, not the end of the process. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    cuzk_process_init();
     if (argc < 2) {
         print_help(stderr);
         return 2;
@@ -45,14 +56,14 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return fflush(stdout) == 0 ? 0 : 4;
+        return cuzk_cli_flush("--help", 0);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("cuzk %s (%s)\n", CUZK_VERSION, cuzk_cli_commit);
-        return fflush(stdout) == 0 ? 0 : 4;
+        return cuzk_cli_flush("--version", 0);
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
+        if (strcmp(argv[1], verbs[i].name) == 0) return run_verb(&verbs[i], argc - 1, argv + 1);
     }
     fprintf(stderr, "cuzk: unknown verb `%s`\nTry `cuzk --help`.\n", argv[1]);
     return 2;

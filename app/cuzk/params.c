@@ -80,7 +80,7 @@ static int check(const char *dir, bool json, unsigned threads) {
     cuzk_buf_free(&p.out);
     cuzk_pool_free(pool);
     if (st != CUZK_OK) return cuzk_cli_fail("params", st, &err);
-    if (fflush(stdout) != 0) return 4;
+    if (cuzk_cli_flush("params", 0) != 0) return 4;
     return p.wrong ? 1 : 0;
 }
 
@@ -96,7 +96,7 @@ int cuzk_cmd_params(int argc, char **argv) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("params", help);
         if (c == 'j') {
             json = true;
         } else if (c == 't') {

@@ -67,7 +67,7 @@ static int parse(int argc, char **argv, options *o) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("prove", help);
         if (c == 'j') {
             o->json = true;
         } else if (c == 't') {
@@ -93,6 +93,8 @@ static int parse(int argc, char **argv, options *o) {
     o->wtns = argv[optind + 1];
     o->proof = argv[optind + 2];
     o->publics = argv[optind + 3];
+    const char *const in[] = {o->zkey, o->wtns}, *const out[] = {o->proof, o->publics};
+    if (cuzk_cli_distinct("prove", in, 2, out, 2) != 0) return 2;
     return -1;
 }
 
@@ -137,27 +139,13 @@ static cuzk_status write_outputs(const options *o, const cuzk_proof *proof, cons
 
 /* Where each stage ran, device times by stage, and what moved. */
 static void report_device(cuzk_buf *b, const options *o, const cuzk_prove_stats *stats) {
-    static const char *const names[CUZK_SUMS_STAGES] = {
-        [CUZK_SUMS_UPLOAD] = "upload", [CUZK_SUMS_EVAL] = "eval",     [CUZK_SUMS_NTT] = "ntt",
-        [CUZK_SUMS_MSM_A] = "msm_a",   [CUZK_SUMS_MSM_B1] = "msm_b1", [CUZK_SUMS_MSM_B2] = "msm_b2",
-        [CUZK_SUMS_MSM_L] = "msm_l",   [CUZK_SUMS_MSM_H] = "msm_h",
-    };
     cuzk_buf_puts(b, ",\"stage_devices\":{");
     for (int i = 0; i < CUZK_STAGE_COUNT; i++)
         cuzk_buf_printf(b, "%s\"%s\":\"%s\"", i ? "," : "",
                         cuzk_prove_stage_name((cuzk_prove_stage)i),
                         i == CUZK_STAGE_VERIFY ? "cpu" : o->device.word);
-    if (!o->device.cuda) {
-        cuzk_buf_puts(b, "}");
-        return;
-    }
-    cuzk_buf_puts(b, "},\"device_ms\":{");
-    for (int i = 0; i < CUZK_SUMS_STAGES; i++)
-        cuzk_buf_printf(b, "%s\"%s\":%.3f", i ? "," : "", names[i],
-                        (double)stats->sums.ns[i] * 1e-6);
-    cuzk_buf_printf(b, "},\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
-                    (unsigned long long)stats->sums.bytes_in,
-                    (unsigned long long)stats->sums.bytes_out);
+    cuzk_buf_puts(b, "}");
+    cuzk_device_sums_json(&o->device, &stats->sums, b);
 }
 
 static void report(const options *o, const cuzk_zkey *key, const cuzk_prove_stats *stats,
@@ -228,5 +216,5 @@ int cuzk_cmd_prove(int argc, char **argv) {
     cuzk_wipe(&o.r, sizeof o.r);
     cuzk_wipe(&o.s, sizeof o.s);
     if (st != CUZK_OK) return cuzk_cli_fail("prove", st, &err);
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush("prove", 0);
 }

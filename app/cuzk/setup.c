@@ -110,7 +110,7 @@ static int parse(int argc, char **argv, options *o) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("setup", help);
         if (c == 's') {
             if (!parse_seed(optarg, o))
                 return cuzk_cli_usage("setup", "--insecure-seed wants an even number of "
@@ -135,6 +135,8 @@ static int parse(int argc, char **argv, options *o) {
     } else {
         o->r1cs = argv[optind];
         o->zkey = argv[optind + 1];
+        const char *const in[] = {o->r1cs}, *const out[] = {o->zkey};
+        if (cuzk_cli_distinct("setup", in, 1, out, 1) != 0) return 2;
     }
     return -1;
 }
@@ -195,5 +197,5 @@ int cuzk_cmd_setup(int argc, char **argv) {
     cuzk_wipe(&o, sizeof o);
     cuzk_pool_free(pool);
     if (st != CUZK_OK) return cuzk_cli_fail("setup", st, &err);
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush("setup", 0);
 }

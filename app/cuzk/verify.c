@@ -50,7 +50,7 @@ int cuzk_cmd_verify(int argc, char **argv) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("verify", help);
         return cuzk_cli_bad_option("verify", c, argv);
     }
     if (argc - optind != 3)
@@ -59,5 +59,5 @@ int cuzk_cmd_verify(int argc, char **argv) {
     cuzk_status st = check(argv + optind, &err);
     if (st != CUZK_OK) return cuzk_cli_fail("verify", st, &err);
     puts("valid");
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush("verify", 0);
 }

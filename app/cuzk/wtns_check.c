@@ -108,7 +108,7 @@ static int check(const char *r1cs, const char *wtns, const char *symbols) {
     if (st == CUZK_OK) st = cuzk_circom_r1cs_check(r, w, &f, &err);
     if (st == CUZK_OK) {
         printf("the witness satisfies all %u constraints\n", r->n_constraints);
-        if (fflush(stdout) != 0) code = 4;
+        code = cuzk_cli_flush("wtns", code);
     } else {
         code = cuzk_cli_fail("wtns check", st, &err);
         if (st == CUZK_STATUS_FALSE) explain(stderr, w, sym, &f);
@@ -127,7 +127,7 @@ int cuzk_cmd_wtns(int argc, char **argv) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("wtns", help);
         if (c != 's') return cuzk_cli_bad_option("wtns", c, argv);
         sym = optarg;
     }

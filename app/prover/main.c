@@ -1,10 +1,10 @@
 /* `prover`: rapidsnark's command line, for scripts written for it. Four arguments, nothing on
  * stdout, errors on stderr, exit code 0 or 1. */
 #include "base/file.h"
+#include "base/process.h"
 #include "base/status.h"
 #include "cuzk/prover.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +26,25 @@ static cuzk_status write_both(char **path, char **text, cuzk_err *err) {
     return st;
 }
 
+/* Neither document may replace the other, the key or the witness. */
+static cuzk_status check_distinct(char **path, cuzk_err *err) {
+    for (int out = 2; out < 4; out++) {
+        for (int i = 0; i < out; i++) {
+            if (cuzk_same_file(path[i], path[out]))
+                return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s and %s are the same file", path[i],
+                                    path[out]);
+        }
+    }
+    return CUZK_OK;
+}
+
 /* One proof: bad points of the key would be found by its verification, and named then. */
 static cuzk_status run(char **argv, cuzk_err *err) {
     cuzk_prover_options options = CUZK_PROVER_OPTIONS_INIT;
     cuzk_prover *prover;
     char *text[2];
     options.check = CUZK_KEY_CHECK_SHAPE;
+    CUZK_TRY(check_distinct(argv + 1, err));
     CUZK_TRY(cuzk_prover_open(&prover, argv[1], &options, err));
     cuzk_status st = cuzk_prover_prove_file(prover, argv[2], NULL, &text[0], &text[1], err);
     cuzk_prover_free(prover);
@@ -43,7 +56,7 @@ static cuzk_status run(char **argv, cuzk_err *err) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN);
+    cuzk_process_init();
     if (argc != 5) {
         fputs("Invalid number of parameters:\n"
               "Usage: prover <circuit.zkey> <witness.wtns> <proof.json> <public.json>\n",

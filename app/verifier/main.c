@@ -1,10 +1,10 @@
 /* `verifier`: rapidsnark's command line, for scripts written for it. The result goes to stderr,
  * the exit code is 0 for a valid proof and 1 otherwise. */
 #include "base/file.h"
+#include "base/process.h"
 #include "base/status.h"
 #include "cuzk/verifier.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 static cuzk_status run(char **path, cuzk_err *err) {
@@ -21,7 +21,7 @@ static cuzk_status run(char **path, cuzk_err *err) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN);
+    cuzk_process_init();
     if (argc != 4) {
         fputs("Invalid number of parameters:\n"
               "Usage: verifier <verification_key.json> <inputs.json> <proof.json>\n",

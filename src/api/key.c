@@ -1,5 +1,6 @@
 #include "api/key.h"
 
+#include "base/apart.h"
 #include "base/mem.h"
 #include "groth16/groth16.h"
 
@@ -64,6 +65,29 @@ cuzk_status cuzk__key_fits(const cuzk_zkey *zkey, const cuzk_wtns *wtns, cuzk_er
     return CUZK_OK;
 }
 
+typedef struct {
+    const cuzk_zkey *zkey;
+    const void *witness;
+    const cuzk_prove_opts *opts;
+    cuzk_proof *out;
+    cuzk_err *err;
+    cuzk_status st;
+} prove_call;
+
+static void call_prove(void *arg) {
+    prove_call *c = arg;
+    c->st = cuzk_groth16_prove(c->zkey, c->witness, c->opts, c->out, NULL, c->err);
+}
+
+/* Whatever stack the calling thread has: it belongs to another program. */
+static cuzk_status prove_apart(const cuzk_zkey *zkey, const void *witness,
+                               const cuzk_prove_opts *opts, cuzk_proof *out, cuzk_err *err) {
+    prove_call c = {zkey, witness, opts, out, err, CUZK_OK};
+    cuzk_status st = cuzk_run_apart(call_prove, &c);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for a thread to prove on");
+    return c.st;
+}
+
 cuzk_status cuzk__key_prove(const cuzk_zkey *zkey, const cuzk_wtns *wtns,
                             const cuzk__blinding *blinding, cuzk_pool *pool, cuzk_json_style style,
                             cuzk_buf *proof, cuzk_buf *signals, cuzk_err *err) {
@@ -73,8 +97,7 @@ cuzk_status cuzk__key_prove(const cuzk_zkey *zkey, const cuzk_wtns *wtns,
         opts.s = blinding->s;
     }
     cuzk_proof points;
-    cuzk_status st = cuzk_groth16_prove(zkey, wtns->values, &opts, &points, NULL, err);
-    cuzk_wipe_stack();
+    cuzk_status st = prove_apart(zkey, wtns->values, &opts, &points, err);
     if (st != CUZK_OK) return st;
     cuzk_proof_to_json(&points, style, proof);
     st = cuzk_buf_status(proof);

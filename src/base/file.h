@@ -23,9 +23,15 @@ typedef struct cuzk_map {
 cuzk_status cuzk_map_file(cuzk_map *out, const char *path, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_map_close(cuzk_map *m);
 
+/* Whether two names lead to one regular file, or would once created. */
+bool cuzk_same_file(const char *a, const char *b);
+
 /* Writes data to path so that a reader sees the old file or the whole new one: temporary file in
  * the same directory, fsync, rename. (The directory is not synced: after a power loss the old
- * file may be back, whole.) On failure nothing is left behind and the old file is untouched. */
+ * file may be back, whole.) On failure nothing is left behind and the old file is untouched; when
+ * the process ends by a signal nothing is left either, where the file system has files without
+ * names (O_TMPFILE). A symbolic link stays, what it leads to is replaced; a file that is replaced
+ * hands on its mode, and one that may not be written stays. */
 cuzk_status cuzk_write_file(const char *path, const void *data, size_t n,
                             cuzk_err *err) CUZK_MUST_CHECK;
 
@@ -34,10 +40,10 @@ cuzk_status cuzk_write_file(const char *path, const void *data, size_t n,
 typedef struct cuzk_out {
     int fd;
     char *path;
-    char *tmp;
+    char *tmp; /* temporary name; NULL: has none, empty: renamed */
     uint64_t written;
     bool synced;   /* everything written is on the medium */
-    bool in_place; /* path is a pipe, terminal or device: no temporary file, no pwrite */
+    bool in_place; /* a pipe, terminal, device, or /dev/stdout: no temporary file, no pwrite */
 } cuzk_out;
 
 cuzk_status cuzk_out_open(cuzk_out *o, const char *path, cuzk_err *err) CUZK_MUST_CHECK;

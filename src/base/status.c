@@ -25,6 +25,14 @@ int cuzk_status_exit_code(cuzk_status st) {
     return 70;
 }
 
+/* File names and texts of other programs get into messages: whatever they hold, a message stays one
+ * line and says nothing to a terminal. */
+static void make_printable(char *msg) {
+    for (; *msg; msg++) {
+        if ((unsigned char)*msg < ' ' || *msg == 127) *msg = '?';
+    }
+}
+
 cuzk_status cuzk_err_set(cuzk_err *err, cuzk_status st, const char *fmt, ...) {
     if (!err) return st;
     err->status = st;
@@ -32,6 +40,7 @@ cuzk_status cuzk_err_set(cuzk_err *err, cuzk_status st, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
     va_end(ap);
+    make_printable(err->msg);
     return st;
 }
 
@@ -45,6 +54,7 @@ cuzk_status cuzk_err_prefix(cuzk_err *err, cuzk_status st, const char *fmt, ...)
     va_end(ap);
     size_t used = n < 0 ? 0 : (size_t)n;
     if (used < sizeof err->msg) snprintf(err->msg + used, sizeof err->msg - used, ": %s", old);
+    make_printable(err->msg);
     err->status = st;
     return st;
 }

@@ -70,6 +70,24 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
+/* As many of n as can be had. Their stacks do not depend on the limit of the shell that started the
+ * program, which may be far too small or far too large. */
+static void start_workers(cuzk_pool *pool, unsigned n) {
+    enum { STACK = 2 << 20 };
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr) != 0) return;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = pthread_attr_setstacksize(&attr, STACK) == 0;
+    while (ok && pool->workers < n) {
+        ok = pthread_create(&pool->thread[pool->workers], &attr, worker_main, pool) == 0;
+        if (ok) pool->workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+}
+
 cuzk_status cuzk_pool_new(cuzk_pool **out, unsigned threads) {
     *out = NULL;
     if (threads == 0) threads = cuzk_cpu_count();
@@ -80,14 +98,7 @@ cuzk_status cuzk_pool_new(cuzk_pool **out, unsigned threads) {
     pthread_mutex_init(&pool->mu, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (pool->workers < threads - 1) {
-        if (pthread_create(&pool->thread[pool->workers], NULL, worker_main, pool) != 0) break;
-        pool->workers++;
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    start_workers(pool, threads - 1);
     if (pool->workers < threads - 1) {
         cuzk_pool_free(pool);
         return CUZK_STATUS_NO_MEMORY;

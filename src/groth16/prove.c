@@ -210,8 +210,8 @@ static cuzk_status explain_failure(const attempt *failed, const cuzk_proof *bad,
     if (st != CUZK_OK) return st;
     if (same)
         return cuzk_err_set(err, CUZK_STATUS_FALSE,
-                            "the witness does not satisfy the circuit of %s: no valid proof "
-                            "exists%s",
+                            "no valid proof exists: the witness does not satisfy the circuit "
+                            "of %s, or the key is damaged%s",
                             failed->key->name, opts->hint ? opts->hint : "");
     return cuzk_err_set(err, CUZK_STATUS_BUG,
                         "the proof did not verify and a second computation gave other points: a "
@@ -237,7 +237,8 @@ static cuzk_status choose_blinding(attempt *at, cuzk_err *err) {
         if (!given[i])
             CUZK_TRY(fresh_scalar(fr, to[i], err));
         else if (!fr->is_canonical(given[i]))
-            return cuzk_err_set(err, CUZK_STATUS_USAGE, "the blinding value %c is not below r",
+            return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                                "the blinding value %c is not below the order of the group",
                                 "rs"[i]);
         else
             *to[i] = *given[i];
@@ -311,7 +312,7 @@ cuzk_status cuzk_groth16_prove(const cuzk_zkey *zk, const void *witness,
     if (given) opts = *given;
     opts.check_key = check_zkey;
     opts.check_ctx = zk;
-    opts.hint = " (`cuzk wtns check` names the failing constraint)";
+    opts.hint = " or of another circuit (`cuzk wtns check` says whether it is the witness)";
     const cuzk_wires wires = {.full = witness};
     cuzk_proving_key key;
     cuzk_vk vk = {0};

@@ -325,6 +325,7 @@ cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_tox
         .r1cs = r1cs, .curve = r1cs->curve, .fr = r1cs->curve->fr, .toxic = toxic, .pool = pool};
     s.n_wires = r1cs->n_wires;
     s.n_public = (size_t)r1cs->n_pub_out + r1cs->n_pub_in;
+    s.log2n = 1; /* keys over one row are none: neither snarkjs nor cuzk reads them */
     while (((uint64_t)1 << s.log2n) < (uint64_t)r1cs->n_constraints + s.n_public + 1)
         s.log2n++;
     /* H needs the roots of twice the domain. */

@@ -113,8 +113,49 @@ static void handles_come_and_go(void **state) {
     }
 }
 
+/* What include/cuzk/prover.h promises; sanitizers' frames are several times as large. */
+static size_t small_stack(void) {
+#ifdef CUZK_TEST_SANITIZED
+    return 1 << 20;
+#else
+    return 128 << 10;
+#endif
+}
+
+static void *whole_life(void *arg) {
+    worker *w = arg;
+    for (int k = 0; k < KEYS; k++) {
+        cuzk_err err = {0};
+        if (cuzk_prover_open(&shared.prover[k], zkeys[k], NULL, &err) ||
+            cuzk_verifier_from_prover(&shared.verifier[k], shared.prover[k], &err)) {
+            w->wrong++;
+            snprintf(w->first, sizeof w->first, "%s", err.msg);
+            return NULL;
+        }
+        one_proof(w, (unsigned)k);
+        cuzk_prover_free(shared.prover[k]);
+        cuzk_verifier_free(shared.verifier[k]);
+    }
+    return NULL;
+}
+
+static void a_small_stack_is_enough(void **state) {
+    (void)state;
+    pthread_attr_t attr;
+    pthread_t thread;
+    worker w = {0};
+    assert_int_equal(pthread_attr_init(&attr), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attr, small_stack()), 0);
+    assert_int_equal(pthread_create(&thread, &attr, whole_life, &w), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    if (w.wrong) fail_msg("%s", w.first);
+    assert_int_equal(w.proofs, KEYS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_stack_is_enough),
         cmocka_unit_test(every_proof_is_valid),
         cmocka_unit_test(handles_come_and_go),
     };

@@ -1,9 +1,12 @@
 #include "support.h"
 
+#include "base/apart.h"
 #include "base/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
 
 enum { N = 10000 };
 
@@ -85,11 +88,38 @@ static void many_callers_share_a_pool(void **state) {
     cuzk_pool_free(shared.pool);
 }
 
+/* Writes to the end of what the documentation promises. */
+static __attribute__((noinline)) void go_deep(void *ctx) {
+    volatile unsigned char area[(2 << 20) - (256 << 10)];
+    for (size_t i = 0; i < sizeof area; i += 512)
+        area[i] = 1;
+    *(bool *)ctx = area[0] == 1;
+}
+
+static void apart_has_a_deep_stack(void **state) {
+    (void)state;
+    bool done = false;
+    assert_int_equal(cuzk_run_apart(go_deep, &done), CUZK_OK);
+    assert_true(done);
+    /* A limit on memory that leaves no room is an error, and fn is not called. */
+    struct rlimit was, lim;
+    getrlimit(RLIMIT_AS, &was);
+    lim = was;
+    lim.rlim_cur = 1 << 20;
+    done = false;
+    setrlimit(RLIMIT_AS, &lim);
+    cuzk_status st = cuzk_run_apart(go_deep, &done);
+    setrlimit(RLIMIT_AS, &was);
+    assert_int_equal(st, CUZK_STATUS_NO_MEMORY);
+    assert_false(done);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_index_runs_once),
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(many_callers_share_a_pool),
+        cmocka_unit_test(apart_has_a_deep_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
