@@ -35,6 +35,21 @@ void cuzk_device_json(const cuzk_device *d, cuzk_buf *out) {
     cuzk_buf_printf(out, ",\"driver\":%d,\"cuda\":%d", d->driver, d->runtime);
 }
 
+void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out) {
+    static const char *const names[CUZK_SUMS_STAGES] = {
+        [CUZK_SUMS_UPLOAD] = "upload", [CUZK_SUMS_EVAL] = "eval",     [CUZK_SUMS_NTT] = "ntt",
+        [CUZK_SUMS_MSM_A] = "msm_a",   [CUZK_SUMS_MSM_B1] = "msm_b1", [CUZK_SUMS_MSM_B2] = "msm_b2",
+        [CUZK_SUMS_MSM_L] = "msm_l",   [CUZK_SUMS_MSM_H] = "msm_h",
+    };
+    cuzk_buf_printf(out, ",\"sums_on\":\"%s\"", d->word);
+    if (!d->cuda) return;
+    for (int i = 0; i < CUZK_SUMS_STAGES; i++)
+        cuzk_buf_printf(out, "%s\"%s\":%.3f", i ? "," : ",\"device_ms\":{", names[i],
+                        (double)sums->ns[i] * 1e-6);
+    cuzk_buf_printf(out, "},\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
+                    (unsigned long long)sums->bytes_in, (unsigned long long)sums->bytes_out);
+}
+
 void cuzk_device_close(cuzk_device *d) {
     if (d->backend) d->backend->ops->close(d->backend);
     d->backend = NULL;

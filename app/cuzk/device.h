@@ -31,6 +31,10 @@ void cuzk_device_close(cuzk_device *d);
 /* Appends the members "device" and, on CUDA, "device_name", "driver", "cuda". */
 void cuzk_device_json(const cuzk_device *d, cuzk_buf *out);
 
+/* Appends where the sums' stages ran, and on CUDA their device times in milliseconds and the bytes
+ * moved: ,"sums_on":"cuda:0","device_ms":{"upload":…},"bytes_to_device":…,"bytes_from_device":… */
+void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out);
+
 /* Appends ,"clocks":{…} and ,"key_bytes":{…} of a CUDA device; nothing where they cannot be had. */
 void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out);
 void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out);

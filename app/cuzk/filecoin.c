@@ -36,6 +36,8 @@ static const char options_text[] =
     "                              then /var/tmp/filecoin-proof-parameters\n"
     "  --allow-insecure-keys       take development keys (cuzk setup --circuit NAME)\n"
     "  --partition N               this partition alone, from 0\n"
+    "  --device cpu|cuda[:N]       where prove computes; cpu is the default. A device that is not\n"
+    "                              there is an error (exit code 5), never another place\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --json                      report as JSON on stdout\n"
     "  --insecure-blinding R,S     fixed blinding (decimal), for tests: such a proof is not\n"
@@ -243,6 +245,9 @@ static int option(int c, char **argv, cuzk_filecoin_opts *o) {
     case 't':
         if (cuzk_cli_threads(optarg, &o->threads)) return -1;
         return cuzk_cli_usage(verb, "--threads %s: not a number up to 4096", optarg);
+    case 'd':
+        if (cuzk_device_parse(optarg, &o->device)) return -1;
+        return cuzk_cli_usage(verb, "--device %s: cpu, cuda or cuda:N", optarg);
     case 'b':
         if (parse_blinding(optarg, o)) return -1;
         return cuzk_cli_usage(verb, "--insecure-blinding wants two decimal numbers R,S");
@@ -262,6 +267,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
         {"allow-insecure-keys", no_argument, NULL, 'k'},
         {"partition", required_argument, NULL, 'P'},
         {"threads", required_argument, NULL, 't'},
+        {"device", required_argument, NULL, 'd'},
         {"json", no_argument, NULL, 'j'},
         {"insecure-blinding", required_argument, NULL, 'b'},
         {"miner", required_argument, NULL, 'm'},
@@ -275,6 +281,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     cuzk_err err = {0};
     int c;
     opterr = 0;
+    (void)cuzk_device_parse(NULL, &o.device);
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
         const int code = option(c, argv, &o);
         if (code >= 0) return code;
@@ -283,6 +290,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     const bool verify = argc - optind == 3 && strcmp(argv[optind], "verify") == 0;
     if (!prove && !verify)
         return cuzk_cli_usage(kind->verb, "wants `prove IN OUT` or `verify IN PROOF`");
+    if (verify && o.device.cuda) return cuzk_cli_usage(kind->verb, "--device is for prove");
     if (verify && o.fixed) return cuzk_cli_usage(kind->verb, "--insecure-blinding is for prove");
     o.in = argv[optind + 1];
     o.out = argv[optind + 2];

@@ -2,6 +2,8 @@
 #ifndef CUZK_CLI_FILECOIN_H
 #define CUZK_CLI_FILECOIN_H
 
+#include "device.h"
+
 #include "filecoin/vanilla.h"
 #include "groth16/groth16.h"
 
@@ -25,6 +27,7 @@ typedef struct cuzk_filecoin_opts {
     bool fixed, allow_insecure, json;
     cuzk_u256 r, s;
     unsigned threads;
+    cuzk_device device; /* not opened */
 } cuzk_filecoin_opts;
 
 /* BAD_INPUT when a file is for another of the four verbs, USAGE when it has no such partition. */

@@ -27,6 +27,10 @@ typedef struct prover {
     cuzk_r1cs *r1cs;
     cuzk_witness_plan *plan;
     cuzk_circuit_key *key;
+    cuzk_device device;
+    cuzk_device_key *device_key; /* NULL on the CPU, where the key proves by itself */
+    cuzk_slot *slot;
+    cuzk_sums_stats sums; /* of all partitions */
     cuzk_proof *proofs;
     int64_t ns[STAGES], since;
 } prover;
@@ -77,8 +81,28 @@ static cuzk_status open_key(prover *p, cuzk_err *err) {
                 "cuzk %s: warning: development key: its maker can forge proofs, and the chain will "
                 "not take this one\n",
                 p->o->kind->verb);
+    if (p->device.cuda) {
+        CUZK_TRY(cuzk_device_open(&p->device, p->o->threads, false, err));
+        cuzk_backend *b = p->device.backend;
+        CUZK_TRY(b->ops->key_load(b, &p->device_key, cuzk_circuit_key_data(p->key), err));
+        CUZK_TRY(b->ops->slot_new(p->device_key, &p->slot, err));
+    }
     lap(p, KEY);
     return CUZK_OK;
+}
+
+static void close_device(prover *p) {
+    if (!p->device.backend) return;
+    p->device.backend->ops->slot_free(p->slot);
+    p->device.backend->ops->key_free(p->device_key);
+    cuzk_device_close(&p->device);
+}
+
+static void add_sums(cuzk_sums_stats *to, const cuzk_sums_stats *from) {
+    for (int i = 0; i < CUZK_SUMS_STAGES; i++)
+        to->ns[i] += from->ns[i];
+    to->bytes_in += from->bytes_in;
+    to->bytes_out += from->bytes_out;
 }
 
 static cuzk_status make_witness(prover *p, uint32_t partition, cuzk_witness **out, cuzk_err *err) {
@@ -106,8 +130,13 @@ static cuzk_status prove_partition(prover *p, uint32_t i, cuzk_err *err) {
         opts.r = &o->r;
         opts.s = &o->s;
     }
+    cuzk_prove_stats stats = {0};
     cuzk_status st = make_witness(p, p->first + i, &w, err);
-    if (st == CUZK_OK) st = cuzk_circuit_key_prove(p->key, w, &opts, &p->proofs[i], NULL, err);
+    if (st == CUZK_OK && p->slot)
+        st = cuzk_circuit_key_prove_slot(p->key, p->slot, w, &opts, &p->proofs[i], &stats, err);
+    else if (st == CUZK_OK)
+        st = cuzk_circuit_key_prove(p->key, w, &opts, &p->proofs[i], &stats, err);
+    add_sums(&p->sums, &stats.sums);
     lap(p, PROVE);
     cuzk_witness_free(w);
     if (st != CUZK_OK && p->n > 1) return cuzk_err_prefix(err, st, "partition %u", p->first + i);
@@ -153,19 +182,24 @@ static cuzk_status write_proofs(const prover *p, cuzk_err *err) {
 
 static void report(const prover *p, int64_t start) {
     printf("{\"circuit\":\"%s\",\"first_partition\":%u,\"partitions\":%u,\"proof_bytes\":%u,"
-           "\"device\":\"cpu\",\"threads\":%u,\"insecure_key\":%s,\"verified\":true,\"ms\":%.3f,"
-           "\"stages\":{",
+           "\"threads\":%u,\"insecure_key\":%s,\"verified\":true,\"ms\":%.3f,\"stages\":{",
            p->v->circuit->name, p->first, p->n, p->n * CUZK_PROOF_BYTES, cuzk_pool_threads(p->pool),
            cuzk_circuit_key_is_insecure(p->key) ? "true" : "false",
            (double)(cuzk_now_ns() - start) * 1e-6);
     for (int i = 0; i < STAGES; i++)
         printf("%s\"%s\":%.3f", i ? "," : "", stage_names[i], (double)p->ns[i] * 1e-6);
-    puts("}}");
+    fputs("},", stdout);
+    cuzk_buf b = CUZK_BUF_INIT;
+    cuzk_device_json(&p->device, &b);
+    cuzk_device_sums_json(&p->device, &p->sums, &b);
+    cuzk_buf_puts(&b, "}\n");
+    if (cuzk_buf_status(&b) == CUZK_OK) fputs(b.data, stdout);
+    cuzk_buf_free(&b);
 }
 
 cuzk_status cuzk_filecoin_prove(const cuzk_filecoin_opts *o, cuzk_err *err) {
     const int64_t start = cuzk_now_ns();
-    prover p = {.o = o, .since = start};
+    prover p = {.o = o, .device = o->device, .since = start};
     cuzk_status st = cuzk_pool_new(&p.pool, o->threads);
     if (st != CUZK_OK) cuzk_err_set(err, st, "cannot start %u threads", o->threads);
     if (st == CUZK_OK) st = open_input(&p, err);
@@ -175,6 +209,7 @@ cuzk_status cuzk_filecoin_prove(const cuzk_filecoin_opts *o, cuzk_err *err) {
     if (st == CUZK_OK) st = verify_all(&p, err);
     if (st == CUZK_OK) st = write_proofs(&p, err);
     if (st == CUZK_OK && o->json) report(&p, start);
+    close_device(&p);
     cuzk_free(p.proofs);
     cuzk_circuit_key_free(p.key);
     cuzk_witness_plan_free(p.plan);

@@ -226,6 +226,26 @@ cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *k, const cuzk_witness
     return st;
 }
 
+cuzk_status cuzk_circuit_key_prove_slot(const cuzk_circuit_key *k, cuzk_slot *slot,
+                                        const cuzk_witness *w, const cuzk_prove_opts *given,
+                                        cuzk_proof *out, cuzk_prove_stats *stats, cuzk_err *err) {
+    cuzk_prove_opts opts = {.impl = CUZK_CPU_AUTO};
+    if (given) opts = *given;
+    opts.pool = k->pool;
+    opts.check_key = look_for_bad_point;
+    opts.check_ctx = k;
+    memset(out, 0, sizeof *out);
+    if (w->r1cs != k->r1cs || slot->key->key != &k->key->key)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "a witness or a slot of another circuit than %s",
+                            k->files.circuit->name);
+    const cuzk_wires wires = {.bits = w->bits, .full = w->full, .montgomery = true};
+    const cuzk_status st =
+        cuzk_groth16_prove_slot(slot, &wires, &k->key->vk.vk, &opts, out, stats, err);
+    cuzk_wipe(&opts, sizeof opts);
+    return st;
+}
+
 /* ---- verifying keys ---- */
 
 cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,

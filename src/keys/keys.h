@@ -64,6 +64,13 @@ cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *key, const cuzk_witne
                                    const cuzk_prove_opts *opts, cuzk_proof *out,
                                    cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* The same on a slot of any backend that has loaded cuzk_circuit_key_data(key). opts->backend and
+ * impl mean nothing here. */
+cuzk_status cuzk_circuit_key_prove_slot(const cuzk_circuit_key *key, cuzk_slot *slot,
+                                        const cuzk_witness *w, const cuzk_prove_opts *opts,
+                                        cuzk_proof *out, cuzk_prove_stats *stats,
+                                        cuzk_err *err) CUZK_MUST_CHECK;
+
 /* Reads NAME.vk alone, under the same rules. *insecure (may be NULL): a development key. Free with
  * cuzk_vk_free. */
 cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,
