@@ -13,6 +13,7 @@ static const char help[] =
     "       cuzk bench msm [OPTIONS]\n"
     "       cuzk bench prove [OPTIONS] ZKEY WTNS\n"
     "       cuzk bench witness|eval [--partition N] [OPTIONS] IN\n"
+    "       cuzk bench partition [--partition N] [OPTIONS] IN DIR\n"
     "\n"
     "Times the arithmetic of this program and prints one JSON object: machine, commit, command "
     "and\n"
@@ -41,6 +42,10 @@ static const char help[] =
     "with vanilla proofs (docs/filecoin.md), which is checked first; the row tells core-seconds,\n"
     "bytes and the witness's BLAKE2s digest, and every row of the circuit is checked. eval times\n"
     "A w and B w of all its rows (once) and gives the digests of A w, B w and C w.\n"
+    "partition times whole proofs of it on the CPU, witness, sums and check, with the circuit's "
+    "key\n"
+    "from DIR loaded (development keys are taken), and relates their core-seconds to one sum by\n"
+    "blst's Pippenger over 2^16 points on one thread in the same run: \"r\".\n"
     "  --partition N               which partition, from 0\n"
     "\n"
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
@@ -169,19 +174,21 @@ static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b)
     const char *what = n > 0 ? arg[0] : "";
     const bool prove = strcmp(what, "prove") == 0;
     const bool witness = strcmp(what, "witness") == 0, eval = strcmp(what, "eval") == 0;
-    if (n != (prove ? 3 : witness || eval ? 2 : 1)) {
-        cuzk_cli_usage("bench", "wants `ntt`, `msm`, `prove ZKEY WTNS`, `witness IN` or `eval IN`");
+    const bool whole = strcmp(what, "partition") == 0;
+    if (n != (prove || whole ? 3 : witness || eval ? 2 : 1)) {
+        cuzk_cli_usage("bench", "wants `ntt`, `msm`, `prove ZKEY WTNS`, `witness IN`, `eval IN` or "
+                                "`partition IN DIR`");
         return NULL;
     }
-    if ((prove || witness || eval) && arithmetic_options(w)) {
+    if ((prove || witness || eval || whole) && arithmetic_options(w)) {
         cuzk_cli_usage("bench",
                        "%s takes curve and size from its files: only --threads, --runs, --impl and "
                        "--table go with it",
                        what);
         return NULL;
     }
-    if (w->partition && !witness && !eval) {
-        cuzk_cli_usage("bench", "--partition is for witness and eval");
+    if (w->partition && !witness && !eval && !whole) {
+        cuzk_cli_usage("bench", "--partition is for witness, eval and partition");
         return NULL;
     }
     if (n > 1) b->zkey = arg[1];
@@ -193,13 +200,15 @@ static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b)
     if (prove) return b->device.cuda ? cuzk_bench_prove_device : cuzk_bench_prove;
     if (witness) return cuzk_bench_witness;
     if (eval) return cuzk_bench_eval;
+    if (whole) return cuzk_bench_partition_proof;
     if (strcmp(what, "msm") == 0) return cuzk_bench_msm;
     if (strcmp(what, "ntt") == 0 && (w->group || w->pattern)) {
         cuzk_cli_usage("bench", "--group and --pattern are for msm");
         return NULL;
     }
     if (strcmp(what, "ntt") == 0) return cuzk_bench_ntt;
-    cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm, prove, witness or eval", what);
+    cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm, prove, witness, eval or partition",
+                   what);
     return NULL;
 }
 

@@ -33,8 +33,9 @@ typedef struct cuzk_bench {
     cuzk_bench_pattern pattern;
     cuzk_cpu_impl impl;
     bool vs_blst;
-    const char *zkey, *wtns; /* prove; zkey is also what witness and eval read */
-    unsigned partition;      /* for witness and eval */
+    const char *zkey, *wtns; /* prove; zkey is also what witness, eval and
+                                partition read, wtns partition's directory of keys */
+    unsigned partition;      /* for witness, eval and partition */
     cuzk_device device;      /* for prove */
     cuzk_pool *pool;
     /* report */
@@ -86,6 +87,8 @@ cuzk_status cuzk_bench_msm(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_prove(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_witness(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_eval(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+/* Proofs of one partition with the key of its circuit from the directory b->wtns. */
+cuzk_status cuzk_bench_partition_proof(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 /* The same on a device of its own (b->device), the key resident. */
 cuzk_status cuzk_bench_prove_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* `cuzk bench witness` and `cuzk bench eval`: one partition of a Filecoin proof. */
-#include "bench.h"
+#include "bench_filecoin.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -19,15 +19,7 @@
 
 enum { CHUNK = 1 << 19 }; /* rows evaluated at a time */
 
-typedef struct partition {
-    cuzk_vanilla *v;
-    cuzk_poseidon_set set;
-    cuzk_r1cs *r1cs;
-    cuzk_witness_plan *plan;
-    cuzk_u256 *frees;
-    cuzk_witness *w;
-    int64_t open_ns, check_ns, compact_ns, plan_ns, values_ns; /* CPU time */
-} partition;
+typedef cuzk_bench_partition partition;
 
 static int64_t lap(int64_t *since) {
     const int64_t now = cuzk_cpu_ns(), spent = now - *since;
@@ -35,8 +27,9 @@ static int64_t lap(int64_t *since) {
     return spent;
 }
 
-/* Everything up to the witness; the vanilla proof of this partition is checked. */
-static cuzk_status load(partition *p, const cuzk_bench *b, cuzk_err *err) {
+cuzk_status cuzk_bench_partition_load(cuzk_bench_partition *p, const cuzk_bench *b, cuzk_err *err) {
+    cuzk_status st = cuzk_poseidon_set_init(&p->set);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
     int64_t t = cuzk_cpu_ns();
     CUZK_TRY(cuzk_vanilla_open(&p->v, b->zkey, NULL, err));
     p->open_ns = lap(&t);
@@ -45,7 +38,7 @@ static cuzk_status load(partition *p, const cuzk_bench *b, cuzk_err *err) {
                             b->zkey, p->v->partitions);
     CUZK_TRY(cuzk_circuit_compact(&p->r1cs, p->v->circuit, err));
     p->compact_ns = lap(&t);
-    cuzk_status st = cuzk_circuit_plan(&p->plan, p->r1cs, &p->set);
+    st = cuzk_circuit_plan(&p->plan, p->r1cs, &p->set);
     if (st == CUZK_OK) st = cuzk_alloc((void **)&p->frees, p->r1cs->n_free, sizeof *p->frees);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
     p->plan_ns = lap(&t);
@@ -56,7 +49,7 @@ static cuzk_status load(partition *p, const cuzk_bench *b, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static void unload(partition *p) {
+void cuzk_bench_partition_unload(cuzk_bench_partition *p) {
     cuzk_witness_free(p->w);
     cuzk_free(p->frees);
     cuzk_witness_plan_free(p->plan);
@@ -65,7 +58,8 @@ static void unload(partition *p) {
     cuzk_poseidon_set_fini(&p->set);
 }
 
-static cuzk_status solve(partition *p, const cuzk_bench *b, cuzk_err *err) {
+cuzk_status cuzk_bench_partition_solve(cuzk_bench_partition *p, const cuzk_bench *b,
+                                       cuzk_err *err) {
     cuzk_witness_free(p->w);
     p->w = NULL;
     if (cuzk_witness_new(&p->w, p->r1cs) != CUZK_OK)
@@ -129,13 +123,11 @@ cuzk_status cuzk_bench_witness(cuzk_bench *b, cuzk_err *err) {
     uint8_t digest[32];
     cuzk_progress progress;
     cuzk_buf more = CUZK_BUF_INIT;
-    cuzk_status st = cuzk_poseidon_set_init(&p.set);
-    if (st != CUZK_OK) cuzk_err_set(err, st, "not enough memory");
-    if (st == CUZK_OK) st = load(&p, b, err);
+    cuzk_status st = cuzk_bench_partition_load(&p, b, err);
     for (unsigned i = 0; i < b->runs && st == CUZK_OK; i++) {
         const int64_t wall = cuzk_now_ns();
         int64_t cpu = cuzk_cpu_ns();
-        st = solve(&p, b, err);
+        st = cuzk_bench_partition_solve(&p, b, err);
         ns[i] = cuzk_now_ns() - wall;
         cpu = lap(&cpu);
         if (cpu < cpu_ns) cpu_ns = cpu;
@@ -152,7 +144,7 @@ cuzk_status cuzk_bench_witness(cuzk_bench *b, cuzk_err *err) {
         if (st == CUZK_OK) add(b, &p, "witness", ns, b->runs, holds == CUZK_OK, &more);
     }
     cuzk_buf_free(&more);
-    unload(&p);
+    cuzk_bench_partition_unload(&p);
     return st;
 }
 
@@ -240,10 +232,8 @@ cuzk_status cuzk_bench_eval(cuzk_bench *b, cuzk_err *err) {
     partition p = {0};
     rows x = {0};
     cuzk_progress progress;
-    cuzk_status st = cuzk_poseidon_set_init(&p.set);
-    if (st != CUZK_OK) cuzk_err_set(err, st, "not enough memory");
-    if (st == CUZK_OK) st = load(&p, b, err);
-    if (st == CUZK_OK) st = solve(&p, b, err);
+    cuzk_status st = cuzk_bench_partition_load(&p, b, err);
+    if (st == CUZK_OK) st = cuzk_bench_partition_solve(&p, b, err);
     x.r = p.r1cs;
     if (st == CUZK_OK) {
         for (int m = 0; m < 3 && st == CUZK_OK; m++) {
@@ -261,6 +251,6 @@ cuzk_status cuzk_bench_eval(cuzk_bench *b, cuzk_err *err) {
         cuzk_hash_free(x.hash[m]);
         if (x.v[m]) cuzk_big_free(x.v[m], CHUNK * sizeof(cuzk_u256));
     }
-    unload(&p);
+    cuzk_bench_partition_unload(&p);
     return st;
 }
