@@ -362,6 +362,23 @@ FV_INLINE void FV_(store_pair)(uint8_t *const p[8], const FV_(t) * a, const FV_(
         _mm512_store_si512(p[i], r[i]);
 }
 
+/* A pair from the files' form to that of load_pair, negated where `minus_` is 1 and not 0; an
+ * element may not be 0 then. */
+FV_INLINE void FV_(copy_pair)(uint8_t *to, const uint8_t *from, unsigned minus_a,
+                              unsigned minus_b) {
+    static const uint64_t modulus[4] = FV_MODULUS;
+    const __m512i w = _mm512_loadu_si512(from);
+    const __m512i p = _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)modulus));
+    /* Words that borrow, and those that pass a borrow on; none leaves an element's last word. */
+    const unsigned above = _mm512_cmpgt_epu64_mask(w, p) & 0x77;
+    const unsigned equal = _mm512_cmpeq_epu64_mask(w, p) & 0x77;
+    const __mmask8 lend = (__mmask8)(equal ^ (equal + (above << 1)));
+    __m512i d = _mm512_sub_epi64(p, w);
+    d = _mm512_mask_sub_epi64(d, lend, d, _mm512_set1_epi64(1));
+    const __mmask8 minus = (__mmask8)(minus_a * 0x0f | minus_b * 0xf0);
+    _mm512_store_si512(to, _mm512_mask_mov_epi64(w, minus, d));
+}
+
 static inline void FV_(to_limbs)(FV_(st_t) * r, const FE_(t) * a) {
     __builtin_memcpy(r, a, sizeof *r);
 }
@@ -371,7 +388,7 @@ static inline void FV_(from_limbs)(FE_(t) * r, const FV_(st_t) * a) {
 
 #else
 
-/* Eight limbs: a line. */
+/* Eight limbs: a line. They need not be normal: sums of raw numbers are as well off. */
 typedef struct FV_(st_t) {
     uint64_t l[8];
 } FV_(st_t);
@@ -413,6 +430,31 @@ FV_INLINE void FV_(store_pair)(uint8_t *const p[8], const FV_(t) * a, const FV_(
     FV_(store_one)(p, b, 64);
 }
 
+/* One element's words in a vector to its limbs. */
+FV_INLINE __m512i FV_(words_to_limbs)(__m512i w) {
+    const __m512i at = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 4, 5);
+    const __m512i next = _mm512_setr_epi64(0, 1, 2, 3, 4, 4, 5, 5);
+    const __m512i right = _mm512_setr_epi64(0, 52, 40, 28, 16, 4, 56, 44);
+    const __m512i left = _mm512_setr_epi64(64, 12, 24, 36, 48, 64, 8, 64);
+    return cuzk__ifma_join_low(_mm512_srlv_epi64(_mm512_permutexvar_epi64(at, w), right),
+                               _mm512_sllv_epi64(_mm512_permutexvar_epi64(next, w), left));
+}
+
+/* A pair from the files' form to that of load_pair, negated where `minus_` is 1 and not 0; an
+ * element may not be 0 then. */
+FV_INLINE void FV_(copy_pair)(uint8_t *to, const uint8_t *from, unsigned minus_a,
+                              unsigned minus_b) {
+    const __m512i p = _mm512_loadu_si512(FV_(k).p);
+    const __m512i second = _mm512_setr_epi64(2, 3, 4, 5, 6, 7, 6, 7);
+    __m512i a = FV_(words_to_limbs)(_mm512_loadu_si512(from));
+    __m512i b =
+        FV_(words_to_limbs)(_mm512_permutexvar_epi64(second, _mm512_loadu_si512(from + 32)));
+    a = _mm512_mask_sub_epi64(a, (__mmask8)-minus_a, p, a);
+    b = _mm512_mask_sub_epi64(b, (__mmask8)-minus_b, p, b);
+    _mm512_store_si512(to, a);
+    _mm512_store_si512(to + 64, b);
+}
+
 static inline void FV_(to_limbs)(FV_(st_t) * r, const FE_(t) * a) {
     const uint64_t *w = a->l;
     r->l[0] = w[0] & cuzk__ifma_mask;
@@ -425,7 +467,13 @@ static inline void FV_(to_limbs)(FV_(st_t) * r, const FE_(t) * a) {
     r->l[7] = w[5] >> 44;
 }
 static inline void FV_(from_limbs)(FE_(t) * r, const FV_(st_t) * a) {
-    const uint64_t *l = a->l;
+    uint64_t l[8];
+    int64_t carry = 0;
+    for (int j = 0; j < 8; j++) {
+        carry += (int64_t)a->l[j];
+        l[j] = j < 7 ? (uint64_t)carry & cuzk__ifma_mask : (uint64_t)carry;
+        carry >>= CUZK__IFMA_BITS;
+    }
     r->l[0] = l[0] | l[1] << 52;
     r->l[1] = l[1] >> 12 | l[2] << 40;
     r->l[2] = l[2] >> 24 | l[3] << 28;
@@ -445,6 +493,9 @@ FV_INLINE void FV_(load_point)(FV_(t) * x, FV_(t) * y, const uint8_t *const p[8]
 }
 FV_INLINE void FV_(store_point)(uint8_t *const p[8], const FV_(t) * x, const FV_(t) * y) {
     FV_(store_pair)(p, x, y);
+}
+FV_INLINE void FV_(copy_point)(uint8_t *to, const uint8_t *from, unsigned minus) {
+    FV_(copy_pair)(to, from, 0, minus);
 }
 
 /* Stored elements are below 2.33 p; as numbers they are the files' Montgomery form. */

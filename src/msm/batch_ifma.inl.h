@@ -66,14 +66,18 @@ static void M_(put)(void *slots, uint32_t slot, const M_(affine_t) * a) {
 }
 
 static void M_(copy)(cuzk__points *p, uint32_t slot, uint32_t src) {
-    M_(affine_t) a;
-    if ((src & CUZK__SRC_SLOT) && !(src & 1)) {
-        memcpy((M_(slot_t) *)p->slots + slot, M_(source)(p, src), sizeof(M_(slot_t)));
+    M_(slot_t) *to = (M_(slot_t) *)p->slots + slot;
+    if (!(src & CUZK__SRC_SLOT)) {
+        FV_(copy_point)((uint8_t *)to, M_(source)(p, src), src & 1);
         return;
     }
-    M_(get_source)(&a, p, src);
-    if (src & 1) EC_(affine_neg)(&a, &a);
-    M_(put)(p->slots, slot, &a);
+    *to = *(const M_(slot_t) *)(const void *)M_(source)(p, src);
+    if (src & 1) {
+        M_(affine_t) a;
+        M_(get)(&a, to);
+        EC_(affine_neg)(&a, &a);
+        M_(put)(p->slots, slot, &a);
+    }
 }
 
 #include "msm/careful.inl.h"
@@ -135,16 +139,13 @@ static void M_(put_apart)(cuzk__points *p, const M_(apart_t) * apart) {
 
 /* ---- by blocks --------------------------------------------------------------------------- */
 
-/* Inlined always: gcc takes a function that only prefetches for one without effect. */
-static inline __attribute__((always_inline)) void M_(prefetch_entry)(const cuzk__points *p,
-                                                                     uint32_t dst, uint32_t src) {
+/* Sources follow one another and need no help. Inlined always: gcc takes a function that only
+ * prefetches for one without effect. */
+static inline __attribute__((always_inline)) void M_(prefetch_slot)(const cuzk__points *p,
+                                                                    uint32_t dst) {
     const uint8_t *slot = (const uint8_t *)((const M_(slot_t) *)p->slots + dst);
-    const uint8_t *from = M_(source)(p, src);
     for (size_t at = 0; at < sizeof(M_(slot_t)); at += 64)
         __builtin_prefetch(slot + at);
-    for (size_t at = 0; at < sizeof(M_(affine_t)); at += 64)
-        __builtin_prefetch(from + at);
-    __builtin_prefetch(from + sizeof(M_(affine_t)) - 1);
 }
 
 /* Sources of one block: bases or slots, or some of each. */
@@ -156,12 +157,15 @@ M_(load_src)(FV_(t) * x, FV_(t) * y, const cuzk__points *p, const uint32_t *src)
     for (int l = 0; l < 8; l++) {
         any |= src[l];
         all &= src[l];
-        from[l] = M_(source)(p, src[l]);
     }
     if (__builtin_expect(!(any & CUZK__SRC_SLOT), 1)) {
+        for (int l = 0; l < 8; l++)
+            from[l] = p->bases + (size_t)(src[l] >> 1) * sizeof(M_(affine_t));
         FV_(load_point_file)(x, y, from);
         return;
     }
+    for (int l = 0; l < 8; l++)
+        from[l] = M_(source)(p, src[l]);
     if (!all) {
         for (int l = 0; l < 8; l++) {
             M_(affine_t) a;
@@ -174,33 +178,45 @@ M_(load_src)(FV_(t) * x, FV_(t) * y, const cuzk__points *p, const uint32_t *src)
     FV_(load_point)(x, y, from);
 }
 
-/* Differences, buckets and products of every block. False when some difference is 0. */
-static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks) {
-    M_(scratch_t) *s = p->scratch;
-    for (uint32_t v = 0; v < blocks; v++) {
-        const uint32_t *dst = b->dst + v * 8, *src = b->src + v * 8;
-        M_(block_t) *o = &s->block[v];
-        const uint8_t *to[8];
-        FV_(t) x2, y2;
-        unsigned minus = 0;
-        if (v + M_(AHEAD) < blocks)
-            for (int l = 0; l < 8; l++)
-                M_(prefetch_entry)(p, dst[8 * M_(AHEAD) + l], src[8 * M_(AHEAD) + l]);
-        for (int l = 0; l < 8; l++) {
-            to[l] = (const uint8_t *)((const M_(slot_t) *)p->slots + dst[l]);
-            minus |= (src[l] & 1) << l;
-        }
-        M_(load_src)(&x2, &y2, p, src);
-        FV_(load_point)(&o->x1, &o->y1, to);
-        FV_(sub)(&o->dx, &x2, &o->x1, 3);
-        FV_(sub_signed)(&o->dy, &y2, &o->y1, (__mmask8)minus);
-        if (v < M_(CHAINS))
-            o->prod = o->dx;
-        else
-            FV_(mul)(&o->prod, &s->block[v - M_(CHAINS)].prod, &o->dx);
+/* Block v: what the second pass needs of its points. */
+static inline __attribute__((always_inline)) void
+M_(read_block)(M_(block_t) * o, const cuzk__points *p, const cuzk__batch *b, uint32_t v) {
+    const uint32_t *dst = b->dst + v * 8, *src = b->src + v * 8;
+    const uint8_t *to[8];
+    FV_(t) x2, y2;
+    unsigned minus = 0;
+    for (int l = 0; l < 8; l++) {
+        to[l] = (const uint8_t *)((const M_(slot_t) *)p->slots + dst[l]);
+        minus |= (src[l] & 1) << l;
     }
-    unsigned zero = FV_(zero_mask)(&s->block[blocks - 1].prod);
-    if (blocks > 1) zero |= FV_(zero_mask)(&s->block[blocks - 2].prod);
+    M_(load_src)(&x2, &y2, p, src);
+    FV_(load_point)(&o->x1, &o->y1, to);
+    FV_(sub)(&o->dx, &x2, &o->x1, 3);
+    FV_(sub_signed)(&o->dy, &y2, &o->y1, (__mmask8)minus);
+}
+
+/* Block v into its chain of products. */
+static inline __attribute__((always_inline)) void M_(chain_block)(M_(block_t) * s, uint32_t v) {
+    if (v < M_(CHAINS))
+        s[v].prod = s[v].dx;
+    else
+        FV_(mul)(&s[v].prod, &s[v - M_(CHAINS)].prod, &s[v].dx);
+}
+
+/* Differences, buckets and products of every block. False when some difference is 0. The points of
+ * a block are read while the product of the one before is computed. */
+static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks) {
+    M_(block_t) *s = ((M_(scratch_t) *)p->scratch)->block;
+    for (uint32_t v = 0; v < blocks; v++) {
+        if (v + M_(AHEAD) < blocks)
+            for (uint32_t i = 8 * (v + M_(AHEAD)); i < 8 * (v + M_(AHEAD) + 1); i++)
+                M_(prefetch_slot)(p, b->dst[i]);
+        M_(read_block)(&s[v], p, b, v);
+        if (v > 0) M_(chain_block)(s, v - 1);
+    }
+    M_(chain_block)(s, blocks - 1);
+    unsigned zero = FV_(zero_mask)(&s[blocks - 1].prod);
+    if (blocks > 1) zero |= FV_(zero_mask)(&s[blocks - 2].prod);
     return zero == 0;
 }
 
@@ -232,25 +248,29 @@ static void M_(invert)(const cuzk__points *p, uint32_t blocks, FV_(t) acc[2]) {
     FV_(mul)(&acc[blocks % 2], &t, a);
 }
 
+/* A processor looks ahead about as far as one product, so that neighbouring products must not
+ * depend on each other: the end of each block's additions is done together with the beginning of
+ * the next. The slope l takes the place of dy. */
 static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks, FV_(t) acc[2]) {
-    M_(scratch_t) *s = p->scratch;
-    for (uint32_t v = blocks; v-- > 0;) {
-        const M_(block_t) *o = &s->block[v];
-        uint8_t *to[8];
-        FV_(t) inv, l, x, y, *a = &acc[v % 2];
-        for (int i = 0; i < 8; i++)
-            to[i] = (uint8_t *)((M_(slot_t) *)p->slots + b->dst[v * 8 + (uint32_t)i]);
-        if (v < M_(CHAINS)) {
+    M_(block_t) *s = ((M_(scratch_t) *)p->scratch)->block;
+    for (uint32_t v = blocks + 1; v-- > 0;) {
+        M_(block_t) *begin = &s[v - 1], *end = &s[v];
+        FV_(t) inv, x, y, *a = &acc[(v + 1) % 2];
+        if (v > M_(CHAINS))
+            FV_(mul)(&inv, a, &s[v - 1 - M_(CHAINS)].prod);
+        else if (v > 0)
             inv = *a;
-        } else {
-            FV_(mul)(&inv, a, &s->block[v - M_(CHAINS)].prod);
-            FV_(mul)(a, a, &o->dx);
+        if (v < blocks) FV_(sqr_sub2)(&x, &end->dy, &end->dx, &end->x1);
+        if (v > M_(CHAINS)) FV_(mul)(a, a, &begin->dx);
+        if (v > 0) FV_(mul)(&begin->dy, &begin->dy, &inv);
+        if (v < blocks) {
+            uint8_t *to[8];
+            for (int i = 0; i < 8; i++)
+                to[i] = (uint8_t *)((M_(slot_t) *)p->slots + b->dst[v * 8 + (uint32_t)i]);
+            FV_(sub_shift)(&y, &end->x1, &x);
+            FV_(mul_sub)(&y, &end->dy, &y, &end->y1);
+            FV_(store_point)(to, &x, &y);
         }
-        FV_(mul)(&l, &o->dy, &inv);
-        FV_(sqr_sub2)(&x, &l, &o->dx, &o->x1);
-        FV_(sub_shift)(&y, &o->x1, &x);
-        FV_(mul_sub)(&y, &l, &y, &o->y1);
-        FV_(store_point)(to, &x, &y);
     }
 }
 

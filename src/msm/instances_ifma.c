@@ -24,6 +24,8 @@
 #define FV_CONSTS CUZK_BLS12_381_FP_IFMA
 #include "field/vec_fp_ifma.inl.h"
 
+#include "msm/put_ifma.inl.h"
+
 #define MSM bn254_g1_ifma
 #define MSM_IFMA 1
 #define MSM_EC cuzk_bn254_g1

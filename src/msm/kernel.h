@@ -13,6 +13,8 @@
 
 #include <stddef.h>
 
+enum { CUZK__CHUNK_MAX = 256 }; /* points whose recoded scalars stay in the first cache */
+
 /* Room for the XYZZ form of any point; an instance uses its front. */
 typedef struct cuzk__msm_acc {
     _Alignas(16) uint8_t b[2 * CUZK_POINT_MAX];
@@ -32,6 +34,12 @@ typedef struct cuzk__msm_kernel {
      * caches hold beside this kernel's scratch. */
     uint32_t batch_most;
     size_t group_bytes;
+    /* Puts the digits of the windows [first, last) of n scalars, at most CUZK__CHUNK_MAX, in
+     * buckets from 0 on. index[j] << 1 is the place of scalar j from `scalars` on and of its base;
+     * index is readable up to a multiple of 8, with places that exist. NULL: work.c does it one by
+     * one. */
+    void (*put)(cuzk__sched *s, const cuzk__digits *d, const uint8_t *scalars,
+                const uint32_t *index, uint32_t n, unsigned first, unsigned last);
     /* n bases to slots, base_size = slot_size; NULL when the adder reads the files' form. */
     void (*convert)(void *stored, const uint8_t *bases, size_t n);
     /* *acc += the slots [first, first + n) that are not empty. */

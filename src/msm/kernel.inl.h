@@ -28,10 +28,12 @@
 #ifdef MSM_IFMA
 #define MSM_BASE_SIZE sizeof(EC_(affine_t))
 #define MSM_CONVERT NULL
-#define MSM_BATCH (sizeof(M_(block_t)) > 4096 ? 1024 : 2048)
+#define MSM_PUT put_chunk
+#define MSM_BATCH 1024
 #define MSM_GROUP_BYTES ((size_t)2 << 20)
 #else
 #define MSM_BASE_SIZE sizeof(M_(slot_t))
+#define MSM_PUT NULL
 #define MSM_CONVERT (FV_(IS_FILE) ? NULL : M_(convert))
 #define MSM_BATCH (uint32_t)((96 << 10) / sizeof(M_(slot_t)))
 #define MSM_GROUP_BYTES ((size_t)3 << 19)
@@ -48,6 +50,7 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
     .pads = 2 * M_(LANES),
     .adder = {.run = M_(run), .copy = M_(copy)},
     .init_pads = M_(init_pads),
+    .put = MSM_PUT,
     .convert = MSM_CONVERT,
     .batch_most = MSM_BATCH,
     .group_bytes = MSM_GROUP_BYTES,
@@ -62,6 +65,7 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
 
 #undef MSM_BASE_SIZE
 #undef MSM_CONVERT
+#undef MSM_PUT
 #undef MSM_BATCH
 #undef MSM_GROUP_BYTES
 #undef MSM_TABLE

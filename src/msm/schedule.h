@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 enum {
-    CUZK__BATCH_MAX = 2048,
+    CUZK__BATCH_MAX = 1024,
     CUZK__BATCH_PAD = 64, /* room behind a batch for an adder that fills its lanes up */
-    CUZK__QUEUE_MAX = 4 * CUZK__BATCH_MAX,
+    CUZK__QUEUE_MAX = 8 * CUZK__BATCH_MAX,
     /* temporaries: half a queue of pairs, or two sums for each row of a reduction */
     CUZK__TEMPS = CUZK__QUEUE_MAX / 2,
 };

@@ -6,7 +6,6 @@ enum {
     HUGE_PAGE = 2 << 20,
     BATCH_MIN = 64,
     CHUNK_MIN = 32,
-    CHUNK_MAX = 256, /* points whose recoded scalars stay in the first cache */
     ROWS_MAX = CUZK__BATCH_MAX / 2,
     LANES_LEFT = 32, /* sums of weight 1 that are added one by one */
 };
@@ -15,8 +14,8 @@ typedef struct {
     const cuzk__work *w;
     cuzk__msm_acc *sums;
     cuzk__sched s;
-    cuzk__recoded *recoded; /* CHUNK_MAX */
-    uint32_t *index;        /* CHUNK_MAX sources */
+    cuzk__recoded *recoded; /* CUZK__CHUNK_MAX */
+    uint32_t *index;        /* CUZK__CHUNK_MAX sources, and what put may read behind */
 } thread;
 
 static uint32_t most_buckets(const cuzk__plan *p) {
@@ -48,16 +47,17 @@ static void lay_out(thread *t, carver *c, const cuzk__msm_kernel *k, uint32_t bu
     t->s.queue_src = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
     t->s.sort_dst = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
     t->s.sort_src = carve(c, CUZK__QUEUE_MAX, sizeof(uint32_t));
-    t->recoded = carve(c, CHUNK_MAX, sizeof *t->recoded);
-    t->index = carve(c, CHUNK_MAX, sizeof *t->index);
+    t->recoded = carve(c, CUZK__CHUNK_MAX, sizeof *t->recoded);
+    t->index = carve(c, CUZK__CHUNK_MAX + 8, sizeof *t->index);
 }
 
 size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p) {
     thread t;
     carver c = {0};
     lay_out(&t, &c, k, most_buckets(p));
-    /* A smaller block would come page by page, and the faults would cost more than the sums. */
-    return c.used < HUGE_PAGE ? HUGE_PAGE : c.used;
+    /* What does not fill a huge page would come page by page, and the faults cost more than sums.
+     */
+    return (c.used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 }
 
 /* ---- points of weight 1 ------------------------------------------------------------------ */
@@ -142,22 +142,20 @@ static layout lay_out_windows(const cuzk__work *w, unsigned first, unsigned last
         l.log_len++;
     l.chunk = (uint32_t)1 << (log_set > 2 ? log_set - 2 : 0);
     if (l.chunk < CHUNK_MIN) l.chunk = CHUNK_MIN;
-    if (l.chunk > CHUNK_MAX) l.chunk = CHUNK_MAX;
+    if (l.chunk > CUZK__CHUNK_MAX) l.chunk = CUZK__CHUNK_MAX;
     return l;
 }
 
-/* Recodes the points of [begin, end) that have a digit in these windows. */
-static uint32_t recode_chunk(thread *t, const layout *l, size_t origin, size_t begin, size_t end) {
+/* The points of [begin, end) that have a digit in these windows. */
+static uint32_t list_chunk(thread *t, const layout *l, size_t origin, size_t begin, size_t end) {
     const cuzk__work *w = t->w;
     uint32_t n = 0;
     for (size_t i = begin; i < end; i++) {
         t->index[n] = (uint32_t)(i - origin) << 1;
         n += w->scan->bits[i] > 1 && cuzk__digits_touches(&w->digits, w->scan->bits[i], l->first);
     }
-    for (uint32_t j = 0; j < n; j++) {
-        size_t i = origin + (t->index[j] >> 1);
-        t->index[j] |= cuzk__recode(&t->recoded[j], &w->digits, w->scalars + 32 * i);
-    }
+    for (uint32_t j = n; j % 8; j++)
+        t->index[j] = (uint32_t)(begin - origin) << 1;
     return n;
 }
 
@@ -169,6 +167,17 @@ static void put_window(thread *t, unsigned x, uint32_t first, uint32_t n) {
         uint32_t neg = digit < 0;
         uint32_t bucket = first + (uint32_t)(neg ? -digit : digit) - 1;
         cuzk__sched_put(&t->s, bucket, t->index[j] ^ neg);
+    }
+}
+
+static void put_one_by_one(thread *t, const layout *l, const uint8_t *scalars, uint32_t n) {
+    const cuzk__digits *d = &t->w->digits;
+    uint32_t bucket = 0;
+    for (uint32_t j = 0; j < n; j++)
+        t->index[j] |= cuzk__recode(&t->recoded[j], d, scalars + 32 * (size_t)(t->index[j] >> 1));
+    for (unsigned x = l->first; x < l->last; x++) {
+        put_window(t, x, bucket, n);
+        bucket += (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
     }
 }
 
@@ -189,13 +198,13 @@ static void run_windows(thread *t, unsigned first, unsigned last, size_t begin, 
     const layout l = lay_out_windows(t->w, first, last);
     start(t, l.buckets, batch_limit(t->w->kernel, l.buckets),
           t->w->bases + begin * t->w->kernel->base_size);
+    const uint8_t *scalars = t->w->scalars + 32 * begin;
     for (size_t i = begin; i < end; i += l.chunk) {
-        uint32_t n = recode_chunk(t, &l, begin, i, end - i < l.chunk ? end : i + l.chunk);
-        uint32_t bucket = 0;
-        for (unsigned x = first; n && x < last; x++) {
-            put_window(t, x, bucket, n);
-            bucket += (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
-        }
+        uint32_t n = list_chunk(t, &l, begin, i, end - i < l.chunk ? end : i + l.chunk);
+        if (n && t->w->kernel->put)
+            t->w->kernel->put(&t->s, d, scalars, t->index, n, first, last);
+        else if (n)
+            put_one_by_one(t, &l, scalars, n);
     }
     cuzk__sched_finish(&t->s);
     cuzk__sched_reduce_rows(&t->s, l.buckets >> l.log_len, l.log_len);
