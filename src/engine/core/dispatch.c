@@ -16,15 +16,23 @@ static uint32_t worker_for(const uint32_t *workers, uint32_t general, uint32_t a
     return own != NONE ? own : free_worker(workers, 0, general);
 }
 
-/* Whether the ready queue has room for one more witness, in p's place. */
+/* Whether p's witness would have a place in the ready queue: a worker whose witness finds none
+ * counts as if it held it, so that ready and running ones together are bounded and workers go on
+ * one by one as the device takes witnesses, not all at once. What ranks behind p is not in its way,
+ * up to a bound of its own. */
 static bool ready_room(const cuzk_sched *s, uint32_t p) {
-    return s->queues[Q_READY].n < 2 * s->config.max_ready &&
-           cuzk__sched_before(s, Q_READY, p) < s->config.max_ready;
+    const uint32_t most = s->config.witness_workers + s->config.max_ready;
+    const queue *ready = &s->queues[Q_READY];
+    uint32_t running = 0;
+    for (uint32_t i = 0; i < s->config.witness_workers; i++)
+        running += s->witness[i] != NONE;
+    return ready->n < most + s->config.max_ready &&
+           cuzk__sched_before(s, Q_READY, p) + running < most;
 }
 
 static void start_witness(cuzk_sched *s, part *p, uint32_t worker) {
     s->witness[worker] = part_id(s, p);
-    cuzk__sched_start(s, p, PART_WITNESS, worker);
+    cuzk__sched_start_partition(s, p, PART_WITNESS, worker);
 }
 
 static void fill_witness_workers(cuzk_sched *s) {
@@ -85,7 +93,7 @@ static bool stage_one(cuzk_sched *s, uint32_t d) {
         if (have == GOT_IT) {
             p->slot = slot;
             *slot_at(s, d, slot) = part_id(s, p);
-            cuzk__sched_start(s, p, PART_STAGING, NONE);
+            cuzk__sched_start_partition(s, p, PART_STAGING, NONE);
             return true;
         }
         p->device = NONE;
@@ -125,7 +133,7 @@ static void open_gate(cuzk_sched *s, uint32_t d) {
     dev->gate = best;
     dev->results++;
     p->has_result = true;
-    cuzk__sched_start(s, p, PART_COMPUTING, NONE);
+    cuzk__sched_start_partition(s, p, PART_COMPUTING, NONE);
 }
 
 static void fill_finishers(cuzk_sched *s) {
@@ -134,7 +142,7 @@ static void fill_finishers(cuzk_sched *s) {
         if (worker == NONE) return;
         const uint32_t p = s->queues[Q_FINISH].items[0];
         s->finishing[worker] = p;
-        cuzk__sched_start(s, &s->parts[p], PART_FINISHING, worker);
+        cuzk__sched_start_partition(s, &s->parts[p], PART_FINISHING, worker);
     }
 }
 
@@ -145,7 +153,8 @@ static void fill_verifiers(cuzk_sched *s) {
         const uint32_t p = s->queues[Q_VERIFY].items[0];
         const bool assembly = s->parts[p].state == PART_ASSEMBLY;
         s->verifying[worker] = p;
-        cuzk__sched_start(s, &s->parts[p], assembly ? PART_ASSEMBLING : PART_VERIFYING, worker);
+        cuzk__sched_start_partition(s, &s->parts[p], assembly ? PART_ASSEMBLING : PART_VERIFYING,
+                                    worker);
     }
 }
 

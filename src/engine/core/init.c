@@ -3,26 +3,41 @@
 
 #include <string.h>
 
-static bool sensible(const cuzk_sched_config *c) {
-    if (!c->max_jobs || !c->max_partitions || !c->n_devices || !c->devices) return false;
-    if (c->n_devices > CUZK_SCHED_MAX_DEVICES || c->max_partitions > UINT32_C(1) << 24)
-        return false;
-    if (c->max_jobs > UINT32_C(1) << 24 || c->max_keys > UINT32_C(1) << 16) return false;
-    if (!c->witness_workers || !c->max_ready || !c->slots_per_device || !c->results_per_device)
-        return false;
-    if (c->witness_workers > 65536 || c->reserved_witness_workers > 65536) return false;
-    if (c->max_ready > UINT32_C(1) << 24 || c->slots_per_device > 64 || c->reserved_slots > 64)
-        return false;
-    if (!c->finishers || !c->verifiers || c->finishers > 65536 || c->verifiers > 65536)
-        return false;
-    if (c->slot_until < CUZK_STAGE_COMPUTE || c->slot_until > CUZK_STAGE_VERIFY) return false;
-    if (c->witness_until < CUZK_STAGE_STAGE || c->witness_until > CUZK_STAGE_VERIFY) return false;
-    if (c->reserved.pinned > c->pinned_memory || c->host_memory >> 60) return false;
-    if (c->reserved.host > c->host_memory || c->reserved.pinned > c->host_memory - c->reserved.host)
-        return false;
+static bool counts_are_sensible(const cuzk_sched_config *c) {
+    const struct {
+        uint32_t value, least, most;
+    } rows[] = {
+        {c->max_jobs, 1, UINT32_C(1) << 24},
+        {c->max_partitions, 1, UINT32_C(1) << 24},
+        {c->max_keys, 0, UINT32_C(1) << 16},
+        {c->n_devices, 1, CUZK_SCHED_MAX_DEVICES},
+        {c->witness_workers, 1, 65536},
+        {c->reserved_witness_workers, 0, 65536},
+        {c->max_ready, 0, UINT32_C(1) << 24},
+        {c->slots_per_device, 1, 64},
+        {c->reserved_slots, 0, 64},
+        {c->results_per_device, 1, 65536},
+        {c->finishers, 1, 65536},
+        {c->verifiers, 1, 65536},
+        {c->slot_until, CUZK_STAGE_COMPUTE, CUZK_STAGE_VERIFY},
+        {c->witness_until, CUZK_STAGE_STAGE, CUZK_STAGE_VERIFY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value < rows[i].least || rows[i].value > rows[i].most) return false;
+    return true;
+}
+
+static bool memory_is_sensible(const cuzk_sched_config *c) {
+    if (c->host_memory >> 56 || c->pinned_memory >> 56) return false;
+    if (c->reserved.pinned > c->pinned_memory || c->reserved.host > c->host_memory) return false;
+    if (c->reserved.pinned > c->host_memory - c->reserved.host) return false;
     for (uint32_t d = 0; d < c->n_devices; d++)
-        if (c->devices[d].memory < c->reserved_device || c->devices[d].memory >> 60) return false;
-    return c->quarantine_ns >= 0;
+        if (c->devices[d].memory < c->reserved_device || c->devices[d].memory >> 56) return false;
+    return true;
+}
+
+static bool sensible(const cuzk_sched_config *c) {
+    return c->devices && counts_are_sensible(c) && memory_is_sensible(c) && c->quarantine_ns >= 0;
 }
 
 /* Most actions of one step: everything running stops, as many start, every job ends, and every key

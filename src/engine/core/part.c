@@ -124,7 +124,7 @@ void cuzk__sched_release(cuzk_sched *s, part *p) {
     p->holder = false;
 }
 
-void cuzk__sched_start(cuzk_sched *s, part *p, part_state state, uint32_t worker) {
+void cuzk__sched_start_partition(cuzk_sched *s, part *p, part_state state, uint32_t worker) {
     leave_queue(s, p);
     p->state = state;
     p->worker = worker;

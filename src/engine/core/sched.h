@@ -103,9 +103,10 @@ typedef struct cuzk_sched_config {
     const cuzk_sched_device *devices;  /* copied */
     uint32_t witness_workers;          /* for every job */
     uint32_t reserved_witness_workers; /* for reserved jobs alone */
-    uint32_t max_ready;                /* witnesses that may wait for a device; then the workers
-                                          pause. A partition that ranks before the waiting ones may
-                                          exceed it, up to twice this number */
+    uint32_t max_ready; /* witnesses that may wait for a device beside one held by each worker: a
+                           worker pauses while witnesses that are ready and those being made are
+                           witness_workers + max_ready. A partition that ranks before the waiting
+                           ones may exceed that by max_ready */
     uint32_t slots_per_device;
     uint32_t reserved_slots;     /* more of them on each device, for reserved jobs alone */
     uint32_t results_per_device; /* results that may wait for or be with a finisher */

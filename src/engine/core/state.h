@@ -209,7 +209,7 @@ cuzk_sched_stage cuzk__sched_stage_of(part_state state);
 void cuzk__sched_release(cuzk_sched *s, part *p);
 /* The same, but keeps the witness and the host's key. */
 void cuzk__sched_release_device(cuzk_sched *s, part *p);
-void cuzk__sched_start(cuzk_sched *s, part *p, part_state state, uint32_t worker);
+void cuzk__sched_start_partition(cuzk_sched *s, part *p, part_state state, uint32_t worker);
 void cuzk__sched_done(cuzk_sched *s, const cuzk_sched_event *e);
 uint32_t cuzk__sched_slots_busy(const cuzk_sched *s, uint32_t d);
 

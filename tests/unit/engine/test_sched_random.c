@@ -17,7 +17,7 @@ static void random_config(world *w, bool keys) {
     c->n_devices = 1 + below(3);
     c->witness_workers = 1 + below(6);
     c->reserved_witness_workers = below(2);
-    c->max_ready = 1 + below(5);
+    c->max_ready = below(5);
     c->slots_per_device = 1 + below(3);
     c->reserved_slots = below(2);
     c->results_per_device = 1 + below(3);
