@@ -31,7 +31,7 @@ static const char help[] =
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use\n"
-    "  --device cpu|cuda[:N]       for prove: where; default cpu\n"
+    "  --device cpu|cuda[:N]       for prove and partition: where; default cpu\n"
     "  --vs blst                   blst beside ours in the same run (bls12_381): msm by its\n"
     "                              Pippenger on one thread, and one product of its scalar field,\n"
     "                              in which the table then counts butterflies\n"
@@ -193,14 +193,15 @@ static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b)
     }
     if (n > 1) b->zkey = arg[1];
     if (n > 2) b->wtns = arg[2];
-    if (b->device.cuda && !prove) {
-        cuzk_cli_usage("bench", "--device is for prove; cuzk-gpu-bench times single kernels");
+    if (b->device.cuda && !prove && !whole) {
+        cuzk_cli_usage("bench",
+                       "--device is for prove and partition; cuzk-gpu-bench times single kernels");
         return NULL;
     }
     if (prove) return b->device.cuda ? cuzk_bench_prove_device : cuzk_bench_prove;
     if (witness) return cuzk_bench_witness;
     if (eval) return cuzk_bench_eval;
-    if (whole) return cuzk_bench_partition_proof;
+    if (whole) return b->device.cuda ? cuzk_bench_partition_device : cuzk_bench_partition_proof;
     if (strcmp(what, "msm") == 0) return cuzk_bench_msm;
     if (strcmp(what, "ntt") == 0 && (w->group || w->pattern)) {
         cuzk_cli_usage("bench", "--group and --pattern are for msm");

@@ -1,4 +1,4 @@
-#include "bench.h"
+#include "bench_device.h"
 
 #include "api/key.h"
 #include "base/clock.h"
@@ -11,12 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Proofs on a device. Every one is verified, after the part that `warm` counts. */
-typedef struct series {
-    int64_t points_ns[CUZK_BENCH_MAX_RUNS], wall_ns[CUZK_BENCH_MAX_RUNS];
-    cuzk_sums_stats sums[CUZK_BENCH_MAX_RUNS];
-    int64_t load_ns; /* the key to the device, its tables made */
-} series;
+/* Every proof is verified, after the part that `warm` counts. */
+typedef cuzk_bench_device_series series;
 
 /* A key and a witness, and the key on a device. */
 typedef struct loaded {
@@ -84,55 +80,9 @@ static cuzk_status warm(const cuzk_bench *b, const loaded *l, series *s, cuzk_er
     return CUZK_OK;
 }
 
-static unsigned median_run(const int64_t *ns, unsigned runs) {
-    for (unsigned r = 0; r < runs; r++) {
-        unsigned before = 0;
-        for (unsigned k = 0; k < runs; k++)
-            before += ns[k] < ns[r] || (ns[k] == ns[r] && k < r);
-        if (before == runs / 2) return r;
-    }
-    return 0;
-}
-
 static void add(cuzk_bench *b, const cuzk_device *d, const loaded *l, const series *s,
                 const char *variant, const int64_t *ns) {
-    static const char *const names[CUZK_SUMS_STAGES] = {"upload", "eval",   "ntt",   "msm_a",
-                                                        "msm_b1", "msm_b2", "msm_l", "msm_h"};
-    const cuzk_sums_stats *sums = &s->sums[median_run(ns, b->runs)];
-    cuzk_buf stages = CUZK_BUF_INIT, note = CUZK_BUF_INIT, extra = CUZK_BUF_INIT;
-    for (int i = 0; i < CUZK_SUMS_STAGES; i++) {
-        const double ms = (double)sums->ns[i] * 1e-6;
-        cuzk_buf_printf(&stages, "%c\"%s\":%.4f", i ? ',' : '{', names[i], ms);
-        cuzk_buf_printf(&note, "%s%s %.3f", i ? ", " : "", names[i], ms);
-    }
-    cuzk_buf_puts(&stages, "}");
-    cuzk_buf_puts(&extra, ",\"hardware\":{");
-    cuzk_device_json(d, &extra);
-    cuzk_device_clocks_json(d, &extra);
-    cuzk_buf_printf(&extra,
-                    "},\"load_ms\":%.3f,\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
-                    (double)s->load_ns * 1e-6, (unsigned long long)sums->bytes_in,
-                    (unsigned long long)sums->bytes_out);
-    if (l->key) cuzk_device_key_json(d, l->key, &extra);
-    if (stages.failed || note.failed || extra.failed) b->rows.failed = true;
-    int64_t sorted[CUZK_BENCH_MAX_RUNS];
-    memcpy(sorted, ns, b->runs * sizeof *ns);
-    const cuzk_bench_row row = {.op = "prove",
-                                .curve = l->data.curve->name,
-                                .log2n = l->data.log2_domain,
-                                .device = d->word,
-                                .threads = b->threads,
-                                .variant = variant,
-                                .verified = true,
-                                .ns = sorted,
-                                .runs = b->runs,
-                                .stages = stages.failed ? NULL : stages.data,
-                                .extra = extra.failed ? NULL : extra.data,
-                                .note = note.failed ? NULL : note.data};
-    cuzk_bench_add(b, &row);
-    cuzk_buf_free(&stages);
-    cuzk_buf_free(&note);
-    cuzk_buf_free(&extra);
+    cuzk_bench_device_add(b, d, l->key, &l->data, s, "prove", variant, ns);
 }
 
 static cuzk_status run_cold(cuzk_bench *b, series *s, cuzk_err *err) {

@@ -46,6 +46,7 @@ void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cu
     for (int i = 0; i < CUZK_SUMS_STAGES; i++)
         cuzk_buf_printf(out, "%s\"%s\":%.3f", i ? "," : ",\"device_ms\":{", names[i],
                         (double)sums->ns[i] * 1e-6);
+    cuzk_buf_printf(out, ",\"all\":%.3f", (double)sums->device_ns * 1e-6);
     cuzk_buf_printf(out, "},\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
                     (unsigned long long)sums->bytes_in, (unsigned long long)sums->bytes_out);
 }

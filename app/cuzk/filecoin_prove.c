@@ -101,6 +101,7 @@ static void close_device(prover *p) {
 static void add_sums(cuzk_sums_stats *to, const cuzk_sums_stats *from) {
     for (int i = 0; i < CUZK_SUMS_STAGES; i++)
         to->ns[i] += from->ns[i];
+    to->device_ns += from->device_ns;
     to->bytes_in += from->bytes_in;
     to->bytes_out += from->bytes_out;
 }

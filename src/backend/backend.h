@@ -97,6 +97,7 @@ typedef enum cuzk_sums_stage {
 
 typedef struct cuzk_sums_stats {
     int64_t ns[CUZK_SUMS_STAGES]; /* wall time on the CPU, device time on a GPU */
+    int64_t device_ns;            /* from the upload's begin to the last sum's end; 0 on the CPU */
     uint64_t bytes_in, bytes_out; /* moved between host and device */
 } cuzk_sums_stats;
 

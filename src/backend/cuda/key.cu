@@ -15,7 +15,8 @@ const cuzk__sum_ops *cuzk__sum_group(cuzk_curve_id curve, cuzk_group group) {
 /* Combs are made for at most these many bases: above, sorting costs less than the additions of
  * short digits. Of witnesses most values are bits, which cost one addition either way. */
 enum { COMB_MOST_WIRES = 1 << 17, COMB_MOST_H = 1 << 16, COMB_WIDEST = 7, COMB_NARROWEST = 3 };
-static const size_t COMB_BYTES = (size_t)3 << 30; /* of G1; G2 may take twice that */
+/* Of G1; G2 may take twice that. H, whose values are all full, gains most by wide digits. */
+static const size_t COMB_BYTES_WIRES = (size_t)2 << 30, COMB_BYTES_H = (size_t)6 << 30;
 
 /* Writes points one by one through the ring. */
 struct point_writer {
@@ -106,16 +107,17 @@ static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, 
 }
 
 /* Decides between comb and sorted sums, and takes the memory for the points. */
-static cuzk_status take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
-                               uint32_t comb_most, cuzk_err *err) {
+static cuzk_status take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
+                               cuzk_err *err) {
     const unsigned bits = k->base.key->curve->fr->bits;
     const size_t size = q->ops->point_bytes, others = q->n - q->n_full;
     cuzk_cuda_info info;
     CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
-    size_t limit = q->group == CUZK_G1 ? COMB_BYTES : 2 * COMB_BYTES;
+    const uint32_t most = h ? COMB_MOST_H : COMB_MOST_WIRES;
+    size_t limit = (h ? COMB_BYTES_H : COMB_BYTES_WIRES) * (q->group == CUZK_G1 ? 1 : 2);
     if (limit > info.bytes_free / 8) limit = info.bytes_free / 8;
     q->window = 0;
-    if (b->tables && q->n_full > 0 && q->n_full <= comb_most) {
+    if (b->tables && q->n_full > 0 && q->n_full <= most) {
         for (unsigned w = COMB_WIDEST; w >= COMB_NARROWEST && !q->window; w--) {
             const unsigned windows = bits / w + 1; /* the top digit takes a carry */
             const size_t table = (size_t)q->n_full * windows << (w - 1);
@@ -186,7 +188,7 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
         CUZK_TRY_GOTO(q->ops->prepare(err), done);
-        CUZK_TRY_GOTO(take_points(b, k, q, COMB_MOST_WIRES, err), done);
+        CUZK_TRY_GOTO(take_points(b, k, q, false, err), done);
         CUZK_TRY_GOTO(cuzk_cuda_alloc(b->dev, &mem, (size_t)f.n * 4, err), done);
         q->slots = (uint32_t *)mem;
         k->bytes.points += (size_t)f.n * 4;
@@ -208,7 +210,7 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     q->ops = cuzk__sum_group(key->curve->id, CUZK_G1);
     q->n = q->n_full = 1u << key->log2_domain;
     CUZK_TRY(q->ops->prepare(err));
-    CUZK_TRY(take_points(b, k, q, COMB_MOST_H, err));
+    CUZK_TRY(take_points(b, k, q, true, err));
     const size_t size = q->ops->point_bytes;
     const size_t bytes = ((size_t)q->n - (coefficients ? 1 : 0)) * size;
     CUZK_TRY(cuzk__ring_upload(b, q->points, key->h, bytes, err));

@@ -12,7 +12,8 @@
  *   sorted  many bases: values 0 and 1, of which witnesses are made, are taken out first; the bases
  *           of the ones are summed as they are, what is left goes through the sorted sums of
  *           msm.cu, driven by one host thread for each sum.
- * In both a list of points is chosen by a kernel (choose.cu) and summed in XYZZ (sum_group.cuh). */
+ * In both a list of points is chosen by a kernel (choose.cu) and summed: in XYZZ (sum_group.cuh),
+ * or where millions may be listed, batch-affine (msm_bits.cu). */
 #ifndef CUZK_BACKEND_CUDA_PROVER_CUH
 #define CUZK_BACKEND_CUDA_PROVER_CUH
 
@@ -185,6 +186,7 @@ struct cuzk__gpu_lane {
     uint32_t *counts, *list, *map; /* map: sorted only */
     void *rest, *partial, *last;
     cuzk_cuda_msm *msm;
+    cuzk_cuda_bits *many; /* sums the list where it may be long; NULL: partial and last */
     uint32_t *host_counts;
     void *host_last;
     cuzk_point sorted; /* what msm gave */

@@ -9,7 +9,10 @@ extern "C" {
 
 /* Witnesses are copied to pinned memory in pieces, each on its way to the device as soon as it is
  * there; the host's threads share the pieces. */
-enum { STAGE_PIECE = 256 << 10, SMALL_DOMAIN = 18 };
+enum { STAGE_PIECE = 256 << 10, STAGE_BIG_PIECE = 1 << 20, SMALL_DOMAIN = 18 };
+
+/* Lists of this many points are summed batch-affine. */
+enum { MANY_POINTS = 1 << 21 };
 
 static cuzk_gpu_backend *backend_of(const cuzk_gpu_slot *s) {
     return (cuzk_gpu_backend *)s->base.key->backend;
@@ -38,6 +41,26 @@ static cuzk_status take(cuzk_cuda *dev, void *pointer, size_t bytes, cuzk_err *e
     return cuzk_cuda_alloc(dev, (void **)pointer, bytes, err);
 }
 
+/* What sums a lane's list. */
+static cuzk_status lay_out_list_sum(cuzk_gpu_slot *s, const cuzk__gpu_query *q,
+                                    cuzk__gpu_lane *lane, cuzk_err *err) {
+    cuzk_cuda *dev = lane->dev;
+    if (q->window || q->n < MANY_POINTS) {
+        const size_t sums = (size_t)dev->info.sms * CUZK__SUM_BLOCKS;
+        CUZK_TRY(take(dev, &lane->partial, sums * q->ops->xyzz_bytes, err));
+        return take(dev, &lane->last, CUZK__SUM_LAST * q->ops->xyzz_bytes, err);
+    }
+    cuzk_cuda_bits_config c = {};
+    c.curve = data_of(s)->curve->id;
+    c.group = q->group;
+    c.n = q->n;
+    c.bases = q->points;
+    const size_t bytes = cuzk_cuda_bits_scratch(dev, &c);
+    if (bytes == 0) return cuzk_err_set(err, CUZK_STATUS_BUG, "no scratch for %u points", q->n);
+    CUZK_TRY(take(dev, &c.scratch, bytes, err));
+    return s->arena.measuring ? CUZK_OK : cuzk_cuda_bits_new(&lane->many, dev, &c, err);
+}
+
 static cuzk_status lay_out_lane(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
     cuzk__gpu_lane *lane = &s->lane[id];
@@ -45,10 +68,8 @@ static cuzk_status lay_out_lane(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *e
     lane->counts = s->counts + 2 * id;
     if (is_listed(id, q)) {
         const size_t full = q->window ? (size_t)q->n_full * q->windows : q->n_full;
-        const size_t sums = (size_t)dev->info.sms * CUZK__SUM_BLOCKS;
         CUZK_TRY(take(dev, &lane->list, (full + q->n - q->n_full) * 4, err));
-        CUZK_TRY(take(dev, &lane->partial, sums * q->ops->xyzz_bytes, err));
-        CUZK_TRY(take(dev, &lane->last, CUZK__SUM_LAST * q->ops->xyzz_bytes, err));
+        CUZK_TRY(lay_out_list_sum(s, q, lane, err));
         if (!q->window && q->n_full) {
             CUZK_TRY(take(dev, &lane->map, (size_t)q->n_full * 4, err));
             CUZK_TRY(take(dev, &lane->rest, (size_t)q->n_full * 32, err));
@@ -176,6 +197,7 @@ void cuzk__gpu_slot_free(cuzk_slot *base) {
     }
     for (cuzk__gpu_lane &lane : s->lane) {
         cuzk_cuda_msm_free(lane.msm);
+        cuzk_cuda_bits_free(lane.many);
         cuzk_wipe(&lane.sorted, sizeof lane.sorted);
         cuzk_cuda_close(lane.dev);
     }
@@ -199,14 +221,13 @@ void cuzk__gpu_slot_free(cuzk_slot *base) {
 struct stage_job {
     cuzk_gpu_slot *s;
     const char *from;
-    size_t bytes;
+    size_t bytes, piece;
     int failed; /* a cudaError_t; written with atomic stores */
 };
 
 static void stage_piece(void *ctx, size_t i) {
     stage_job *j = (stage_job *)ctx;
-    const size_t at = i * STAGE_PIECE;
-    const size_t most = STAGE_PIECE, n = j->bytes - at < most ? j->bytes - at : most;
+    const size_t at = i * j->piece, n = j->bytes - at < j->piece ? j->bytes - at : j->piece;
     memcpy(j->s->pinned + at, j->from + at, n);
     cudaError_t e = cudaSetDevice(backend_of(j->s)->dev->ordinal);
     if (e == cudaSuccess)
@@ -227,8 +248,9 @@ cuzk_status cuzk__gpu_stage(cuzk_slot *base, const cuzk_wires *wires, cuzk_err *
         CUZK_CUDA(
             cudaMemcpyAsync(s->bits, s->pinned + full, bits, cudaMemcpyHostToDevice, s->copy));
     }
-    stage_job job = {s, (const char *)wires->full, full, 0};
-    cuzk_pool_run(backend_of(s)->pool, (full + STAGE_PIECE - 1) / STAGE_PIECE, stage_piece, &job);
+    const size_t piece = full < (size_t)8 * STAGE_BIG_PIECE ? STAGE_PIECE : STAGE_BIG_PIECE;
+    stage_job job = {s, (const char *)wires->full, full, piece, 0};
+    cuzk_pool_run(backend_of(s)->pool, (full + piece - 1) / piece, stage_piece, &job);
     CUZK_CUDA((cudaError_t)job.failed);
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED], s->copy));
     s->montgomery = wires->montgomery;
@@ -268,6 +290,7 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
                                   dev->stream));
         CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_COUNTED), dev->stream));
     }
+    if (lane->many) return cuzk_cuda_bits_queue_list(lane->many, lane->list, lane->counts, err);
     CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
     CUZK_CUDA(
         cudaMemcpyAsync(lane->host_last, lane->last, last, cudaMemcpyDeviceToHost, dev->stream));
@@ -453,7 +476,10 @@ static cuzk_status finish_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_point *o
     cuzk__gpu_lane *lane = &s->lane[id];
     CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_END)));
     memset(out, 0, sizeof *out);
-    if (is_listed(id, q)) q->ops->add_up(lane->host_last, CUZK__SUM_LAST, out);
+    if (lane->many)
+        CUZK_TRY(cuzk_cuda_bits_finish(lane->many, out, err));
+    else if (is_listed(id, q))
+        q->ops->add_up(lane->host_last, CUZK__SUM_LAST, out);
     if (lane->msm) {
         const cuzk_group_ops *g = cuzk_curve_group(data_of(s)->curve, q->group);
         g->add(out->b, out->b, lane->sorted.b);
@@ -480,6 +506,14 @@ static cuzk_status read_times(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cu
         CUZK_TRY(stage_time(s, stats, (cuzk_sums_stage)(CUZK_SUMS_MSM_A + id),
                             lane_event(s, (cuzk__query_id)id, LANE_BEGIN),
                             lane_event(s, (cuzk__query_id)id, LANE_END), err));
+    stats->device_ns = 0;
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        float ms;
+        CUZK_CUDA(cudaEventElapsedTime(&ms, ev[CUZK__EV_STAGED0],
+                                       lane_event(s, (cuzk__query_id)id, LANE_END)));
+        const int64_t ns = (int64_t)((double)ms * 1e6);
+        if (ns > stats->device_ns) stats->device_ns = ns;
+    }
     stats->bytes_in = s->bytes_in;
     stats->bytes_out = s->bytes_out;
     return CUZK_OK;
