@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
     --no-install) install=no ;;
     --curve)
         curve=${2-}
-        shift
+        [ $# -gt 1 ] && shift
         ;;
     *)
         usage >&2
