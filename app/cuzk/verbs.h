@@ -17,6 +17,7 @@
     X("export-verifier", cuzk_cmd_export_verifier, "write a Solidity verifier contract")           \
     X("calldata", cuzk_cmd_calldata, "print a proof as arguments of that contract")                \
     X("bench", cuzk_cmd_bench, "time transforms, sums and proofs, every result checked")           \
+    X("simulate", cuzk_cmd_simulate, "what a GPU, a host and a load will give")                    \
     X("circuit", cuzk_cmd_circuit, "list, measure and digest the circuits of Filecoin")
 
 #define CUZK__DECLARE(verb_name, function, text) int function(int argc, char **argv);
