@@ -123,7 +123,7 @@ static const struct want real[] = {
      "131ee4674e4538b27a06099355be9992d8d274e2fdf12c83992d7f4514afd360"},
     {"snap-2k", "cuzk test", 7, 0, 0, 0, false, false,
      "07a3b326a15c2845b18aaecbcd6130bad372d52d8abf64316a13ade001e18f2f"},
-    {"snap-8m", "cuzk test", 7, 1, 0, 0, false, true,
+    {"snap-8m", "cuzk test", 12, 1, 0, 0, false, true,
      "31f0b025db1eea919b79f8727e0c629e8cb164c9add8707c3cfd0f00c984323b"},
 };
 
