@@ -5,8 +5,9 @@
 #define CUZK_VERBS(X)                                                                              \
     X("prove", cuzk_cmd_prove, "make a proof from a .zkey and a .wtns")                            \
     X("verify", cuzk_cmd_verify, "check a proof against a verification key")                       \
-    X("setup", cuzk_cmd_setup, "make a development key from a .r1cs (insecure)")                   \
-    X("params", cuzk_cmd_params, "check the keys in a parameter directory")                         \
+    X("setup", cuzk_cmd_setup, "make a development key (insecure)")                                \
+    X("params", cuzk_cmd_params, "check the keys in Filecoin's parameter directory")               \
+    X("sector", cuzk_cmd_sector, "make a Filecoin sector to prove, real or synthetic")             \
     X("porep", cuzk_cmd_porep, "prove and verify a Filecoin sector's replication (C2)")            \
     X("wpost", cuzk_cmd_wpost, "prove and verify Filecoin's WindowPoSt")                           \
     X("winning", cuzk_cmd_winning, "prove and verify Filecoin's WinningPoSt")                      \
