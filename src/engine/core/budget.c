@@ -88,8 +88,7 @@ bool cuzk__sched_may_keep(const cuzk_sched *s) {
     return begun_afford(s, NULL, false) && begun_afford(s, NULL, true);
 }
 
-/* On every device, of kept keys but one. */
-static uint64_t kept_on_device(const cuzk_sched *s, uint32_t but) {
+uint64_t cuzk__sched_kept_on_device(const cuzk_sched *s, uint32_t but) {
     uint64_t sum = 0;
     for (uint32_t k = 0; k < s->config.max_keys; k++)
         if (k != but && s->keys[k].defined && s->keys[k].spec.keep) sum += s->keys[k].spec.device;
@@ -104,7 +103,7 @@ static uint64_t device_needs(const cuzk_sched *s, const cuzk_sched_job_spec *spe
 static uint64_t device_room(const cuzk_sched *s, const cuzk_sched_job_spec *spec, uint32_t d) {
     const pool *memory = &s->devices[d].memory;
     const uint64_t top = spec->reserved ? memory->limit : memory->limit - memory->reserve;
-    const uint64_t kept = kept_on_device(s, spec->key);
+    const uint64_t kept = cuzk__sched_kept_on_device(s, spec->key);
     return top > kept ? top - kept : 0;
 }
 

@@ -77,7 +77,7 @@ static void fill_witness_workers(cuzk_sched *s) {
 static bool stage_one(cuzk_sched *s, uint32_t d) {
     const uint32_t *slots = slot_at(s, d, 0);
     const queue *q = &s->queues[Q_READY];
-    bool stop = false; /* for all but reserved ones */
+    bool stop = s->devices[d].lend > 0; /* for all but reserved ones */
     for (uint32_t i = 0; i < q->n; i++) {
         part *p = &s->parts[q->items[i]];
         const bool reserved = job_of(s, p)->spec.reserved;
@@ -172,6 +172,7 @@ static void note_drained(cuzk_sched *s) {
 }
 
 void cuzk__sched_dispatch(cuzk_sched *s) {
+    cuzk__sched_lend(s);
     cuzk__sched_keep_warm(s);
     for (uint32_t d = 0; d < s->config.n_devices; d++)
         open_gate(s, d);

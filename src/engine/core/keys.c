@@ -174,6 +174,10 @@ got cuzk__sched_take_device(cuzk_sched *s, part *p, uint32_t d) {
     return GOT_IT;
 }
 
+bool cuzk__sched_clear_device(cuzk_sched *s, uint32_t d, uint64_t bytes) {
+    return make_room(s, d + 1, (cuzk_sched_mem){bytes, 0}, 0, NONE, true, false);
+}
+
 void cuzk__sched_drop_key(cuzk_sched *s, part *p, bool host) {
     const uint32_t k = job_of(s, p)->spec.key;
     bool *has = host ? &p->has_host_key : &p->has_device_key;

@@ -156,6 +156,10 @@ typedef enum cuzk_sched_event_type {
     CUZK_EV_DEVICE_UP,      /* device: its worker runs, nothing is loaded. All begin down */
     CUZK_EV_DEVICE_DOWN,    /* device: its worker is gone, and with it all work and keys there */
     CUZK_EV_DEVICE_RESTORE, /* device: ends its quarantine */
+    CUZK_EV_LEND,           /* device, bytes: give up memory to another program -> LENT, once it is
+                               free (idle keys go, running work ends first), or LEND_REFUSED */
+    CUZK_EV_TAKE_BACK,      /* device, bytes of what was lent; more than that takes back all, and a
+                               request that still waits ends */
     CUZK_EV_DRAIN,          /* refuse new jobs; checkpoint: start no witness either -> DRAINED */
     CUZK_EV_RESUME,         /* after DRAIN */
 } cuzk_sched_event_type;
@@ -166,6 +170,7 @@ typedef struct cuzk_sched_event {
     uint32_t partition, run;
     cuzk_sched_fault fault;
     uint32_t key, device;
+    uint64_t bytes;
     bool checkpoint;
     const cuzk_sched_job_spec *spec;
     const cuzk_sched_key_spec *key_spec;
@@ -183,6 +188,8 @@ typedef enum cuzk_sched_action_type {
     CUZK_ACT_KEY_LOAD,       /* key, device (or CUZK_SCHED_HOST) */
     CUZK_ACT_KEY_EVICT,      /* key, device (or CUZK_SCHED_HOST) */
     CUZK_ACT_KEY_REFUSED,    /* key, reason, need, limit */
+    CUZK_ACT_LENT,           /* device, need: so many bytes are free for it */
+    CUZK_ACT_LEND_REFUSED,   /* device, need, limit: never free, or another request waits */
     CUZK_ACT_QUARANTINE,     /* device */
     CUZK_ACT_RESTORE,        /* device: its quarantine ended */
     CUZK_ACT_DRAINED,        /* no job is left, or with checkpoint no work */
@@ -237,7 +244,7 @@ typedef struct cuzk_sched_device_stats {
     bool up, quarantined;
     uint32_t faults; /* in a row */
     uint32_t slots_busy;
-    uint64_t memory_used, memory_limit;
+    uint64_t memory_used, memory_limit, lent; /* memory_used counts what is lent */
 } cuzk_sched_device_stats;
 
 typedef enum cuzk_sched_key_state {

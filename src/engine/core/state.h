@@ -87,6 +87,7 @@ typedef struct device {
     uint32_t gate;      /* partition that computes, or NONE */
     uint32_t results;   /* that wait for or are with a finisher */
     pool memory;
+    uint64_t lent, lend; /* to other programs; asked for and not yet free */
 } device;
 
 struct cuzk_sched {
@@ -170,6 +171,8 @@ bool cuzk__sched_may_keep(const cuzk_sched *s);
 cuzk_sched_reason cuzk__sched_never_fits(const cuzk_sched *s, const cuzk_sched_job_spec *spec,
                                          uint64_t *need, uint64_t *limit);
 /* Whether the device, when nothing else runs there, has room for the job. */
+/* Bytes of kept keys on every device, but of one (or NONE). */
+uint64_t cuzk__sched_kept_on_device(const cuzk_sched *s, uint32_t but);
 bool cuzk__sched_device_fits(const cuzk_sched *s, const cuzk_sched_job_spec *spec, uint32_t d);
 
 /* keys.c */
@@ -188,6 +191,15 @@ void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e);
 void cuzk__sched_keep_warm(cuzk_sched *s);
 /* Forgets what was loaded on a device. */
 void cuzk__sched_keys_lost(cuzk_sched *s, uint32_t d);
+
+/* Bytes on a device without a partition or key: true when they are free now; else begins to evict
+ * idle keys for them. */
+bool cuzk__sched_clear_device(cuzk_sched *s, uint32_t d, uint64_t bytes);
+
+/* lend.c */
+void cuzk__sched_lend_event(cuzk_sched *s, const cuzk_sched_event *e);
+/* Hands out what was asked for and is free by now. */
+void cuzk__sched_lend(cuzk_sched *s);
 
 /* job.c */
 void cuzk__sched_submit(cuzk_sched *s, const cuzk_sched_job_spec *spec);

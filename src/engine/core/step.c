@@ -68,6 +68,10 @@ static void handle(cuzk_sched *s, const cuzk_sched_event *e) {
     case CUZK_EV_DEVICE_RESTORE:
         cuzk__sched_device_event(s, e);
         break;
+    case CUZK_EV_LEND:
+    case CUZK_EV_TAKE_BACK:
+        cuzk__sched_lend_event(s, e);
+        break;
     case CUZK_EV_DRAIN:
     case CUZK_EV_RESUME:
         drain(s, e);

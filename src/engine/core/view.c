@@ -34,7 +34,8 @@ void cuzk_sched_get_device(const cuzk_sched *s, uint32_t d, cuzk_sched_device_st
                                      .faults = dev->faults,
                                      .slots_busy = cuzk__sched_slots_busy(s, d),
                                      .memory_used = dev->memory.used[0] + dev->memory.used[1],
-                                     .memory_limit = dev->memory.limit};
+                                     .memory_limit = dev->memory.limit,
+                                     .lent = dev->lent};
 }
 
 cuzk_sched_key_state cuzk_sched_get_key(const cuzk_sched *s, uint32_t k, uint32_t place,
@@ -150,6 +151,8 @@ const char *cuzk_sched_check(const cuzk_sched *s) {
         if (j->used && j->started) add_mem(&t, j->spec.shared, j->spec.reserved);
     }
     add_keys(s, &t);
+    for (uint32_t d = 0; d < s->config.n_devices; d++)
+        t.device[d][0] += s->devices[d].lent;
     if (s->overflow) return "bound of actions";
     if (t.parts != s->n_parts || t.jobs != s->n_jobs) return "records";
     if (t.holders != s->holders) return "holders";

@@ -574,6 +574,37 @@ static void a_key_that_does_not_load_fails_its_jobs(void **state) {
     world_end(&w);
 }
 
+static void memory_is_lent_and_taken_back(void **state) {
+    (void)state;
+    cuzk_sched_device_stats dev;
+    w.config.reserved_device = 5;
+    world_begin(&w);
+    world_define_key(&w, 0, (cuzk_sched_key_spec){{1, 0}, 60, false});
+    cuzk_sched_job_spec spec = plain(8);
+    spec.key = 0;
+    spec.slot = 10;
+    const world_job *j = submit(spec);
+    world_run_until(&w, 1000); /* the key and a slot or two are in use */
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_LEND, .device = 0, .bytes = 96});
+    assert_int_equal(w.lend_refusals, 1);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_LEND, .device = 0, .bytes = 90});
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_LEND, .device = 0, .bytes = 1});
+    assert_int_equal(w.lend_refusals, 2);
+    assert_int_equal(w.lent, 0);
+    world_run_until(&w, 10000); /* running work has ended, the key is gone */
+    assert_int_equal(w.lent, 1);
+    cuzk_sched_get_device(w.s, 0, &dev);
+    assert_true(dev.lent == 90 && dev.memory_used == 90);
+    assert_false(j->ended);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_TAKE_BACK, .device = 0, .bytes = 30});
+    cuzk_sched_get_device(w.s, 0, &dev);
+    assert_int_equal(dev.lent, 60);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_TAKE_BACK, .device = 0, .bytes = 60});
+    world_run(&w);
+    assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
+    world_end(&w);
+}
+
 /* ---- ends ---- */
 
 static void cancel_answers_at_once_at_any_stage(void **state) {
@@ -773,6 +804,7 @@ int main(void) {
         RULE(a_kept_key_stays),
         RULE(preload_and_evict),
         RULE(a_key_that_does_not_load_fails_its_jobs),
+        RULE(memory_is_lent_and_taken_back),
         RULE(cancel_answers_at_once_at_any_stage),
         RULE(a_deadline_ends_a_job_on_time),
         RULE(drain_finishes_and_refuses),

@@ -71,6 +71,15 @@ static void random_extras(world *w, int64_t span) {
         world_later(w, below((unsigned)span),
                     &(cuzk_sched_event){.type = CUZK_EV_DEVICE_RESTORE,
                                         .device = below(w->config.n_devices)});
+    for (unsigned n = below(3); n > 0; n--) { /* lends memory and takes it back */
+        const uint32_t d = below(w->config.n_devices);
+        const int64_t at = below((unsigned)span);
+        const uint64_t bytes = below(150);
+        world_later(w, at, &(cuzk_sched_event){.type = CUZK_EV_LEND, .device = d, .bytes = bytes});
+        world_later(
+            w, at + below(2000),
+            &(cuzk_sched_event){.type = CUZK_EV_TAKE_BACK, .device = d, .bytes = UINT64_MAX});
+    }
     for (uint32_t d = 0; d < w->config.n_devices; d++) /* in the end all are back */
         world_later(w, span + 20000, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_UP, .device = d});
 }

@@ -275,6 +275,12 @@ static void on_action(world *w, const cuzk_sched_action *a) {
     case CUZK_ACT_KEY_REFUSED:
         w->key_refusals++;
         break;
+    case CUZK_ACT_LENT:
+        w->lent++;
+        break;
+    case CUZK_ACT_LEND_REFUSED:
+        w->lend_refusals++;
+        break;
     case CUZK_ACT_QUARANTINE:
         w->quarantined[a->device] = true;
         w->quarantines++;

@@ -81,7 +81,8 @@ typedef struct world {
 
     /* What was seen. */
     cuzk_sched_action last_refusal;
-    unsigned refusals, ends, quarantines, key_loads, key_evicts, key_refusals, stops, drained;
+    unsigned refusals, ends, quarantines, key_loads, key_evicts, key_refusals, stops, drained, lent,
+        lend_refusals;
     unsigned most_ready;
 } world;
 
