@@ -176,6 +176,28 @@ FV_INLINE void FV_(reduce)(__m512i t[FV_LIMBS], __m512i c[2 * FV_LIMBS + 1]) {
         t[j] = d[j + 1];
 }
 
+/* Columns of the double-length product a b. */
+FV_INLINE void FV_(columns)(__m512i c[2 * FV_LIMBS + 1], const FV_(t) * a, const FV_(t) * b) {
+    for (int j = 0; j <= 2 * FV_LIMBS; j++)
+        c[j] = _mm512_setzero_si512();
+#define FV_ROW(i)                                                                                  \
+    for (int j = 0; j < FV_LIMBS; j++)                                                             \
+        LO(c[i + j], a->l[j], b->l[i]);                                                            \
+    for (int j = 0; j < FV_LIMBS; j++)                                                             \
+    HI(c[i + j + 1], a->l[j], b->l[i])
+    FV_ROW(0);
+    FV_ROW(1);
+    FV_ROW(2);
+    FV_ROW(3);
+    FV_ROW(4);
+#if FV_LIMBS == 8
+    FV_ROW(5);
+    FV_ROW(6);
+    FV_ROW(7);
+#endif
+#undef FV_ROW
+}
+
 /* Products of different limbs once, doubled, then the squares of limbs. */
 FV_INLINE void FV_(sqr_raw)(__m512i t[FV_LIMBS], const FV_(t) * a) {
     __m512i c[2 * FV_LIMBS + 1];
@@ -265,10 +287,8 @@ FV_INLINE void FV_(sub_shift)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b) {
 #endif
 }
 
-/* r = a^2 / R - b - 2c + 3p, near, for near c and b + c - 3p. */
-FV_INLINE void FV_(sqr_sub2)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b, const FV_(t) * c) {
-    __m512i t[FV_LIMBS];
-    FV_(sqr_raw)(t, a);
+/* r = t - b - 2c + 3p, near, for a raw product t, near c and b + c - 3p. */
+FV_INLINE void FV_(minus_sum)(FV_(t) * r, __m512i t[FV_LIMBS], const FV_(t) * b, const FV_(t) * c) {
     for (int j = 0; j < FV_LIMBS; j++)
         t[j] =
             _mm512_sub_epi64(_mm512_sub_epi64(t[j], b->l[j]), _mm512_add_epi64(c->l[j], c->l[j]));
@@ -276,13 +296,25 @@ FV_INLINE void FV_(sqr_sub2)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b, con
     FV_(near)(r, t);
 }
 
-/* r = a b / R - c, near, for near c. */
-FV_INLINE void FV_(mul_sub)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b, const FV_(t) * c) {
-    __m512i t[FV_LIMBS];
-    FV_(mul_raw)(t, a, b);
+/* r = t - c, near, for a raw product t and near c. */
+FV_INLINE void FV_(minus)(FV_(t) * r, __m512i t[FV_LIMBS], const FV_(t) * c) {
     for (int j = 0; j < FV_LIMBS; j++)
         t[j] = _mm512_sub_epi64(t[j], c->l[j]);
     FV_(near)(r, t);
+}
+
+/* r = a^2 / R - b - 2c + 3p. */
+FV_INLINE void FV_(sqr_sub2)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b, const FV_(t) * c) {
+    __m512i t[FV_LIMBS];
+    FV_(sqr_raw)(t, a);
+    FV_(minus_sum)(r, t, b, c);
+}
+
+/* r = a b / R - c. */
+FV_INLINE void FV_(mul_sub)(FV_(t) * r, const FV_(t) * a, const FV_(t) * b, const FV_(t) * c) {
+    __m512i t[FV_LIMBS];
+    FV_(mul_raw)(t, a, b);
+    FV_(minus)(r, t, c);
 }
 
 /* Bit i is set when lane i is 0 mod p, for normal numbers below 6p. */

@@ -248,29 +248,37 @@ static void M_(invert)(const cuzk__points *p, uint32_t blocks, FV_(t) acc[2]) {
     FV_(mul)(&acc[blocks % 2], &t, a);
 }
 
+/* The inverse for block v, before `acc` moves on. */
+static inline __attribute__((always_inline)) void
+M_(inverse_of_block)(FV_(t) * inv, const M_(block_t) * s, uint32_t v, const FV_(t) * acc) {
+    if (v < M_(CHAINS))
+        *inv = *acc;
+    else
+        FV_(mul)(inv, acc, &s[v - M_(CHAINS)].prod);
+}
+
 /* A processor looks ahead about as far as one product, so that neighbouring products must not
  * depend on each other: the end of each block's additions is done together with the beginning of
  * the next. The slope l takes the place of dy. */
 static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks, FV_(t) acc[2]) {
-    M_(block_t) *s = ((M_(scratch_t) *)p->scratch)->block;
-    for (uint32_t v = blocks + 1; v-- > 0;) {
-        M_(block_t) *begin = &s[v - 1], *end = &s[v];
-        FV_(t) inv, x, y, *a = &acc[(v + 1) % 2];
-        if (v > M_(CHAINS))
-            FV_(mul)(&inv, a, &s[v - 1 - M_(CHAINS)].prod);
-        else if (v > 0)
-            inv = *a;
-        if (v < blocks) FV_(sqr_sub2)(&x, &end->dy, &end->dx, &end->x1);
-        if (v > M_(CHAINS)) FV_(mul)(a, a, &begin->dx);
-        if (v > 0) FV_(mul)(&begin->dy, &begin->dy, &inv);
-        if (v < blocks) {
-            uint8_t *to[8];
-            for (int i = 0; i < 8; i++)
-                to[i] = (uint8_t *)((M_(slot_t) *)p->slots + b->dst[v * 8 + (uint32_t)i]);
-            FV_(sub_shift)(&y, &end->x1, &x);
-            FV_(mul_sub)(&y, &end->dy, &y, &end->y1);
-            FV_(store_point)(to, &x, &y);
-        }
+    M_(block_t) *s = ((M_(scratch_t) *)p->scratch)->block, *last = &s[blocks - 1];
+    FV_(t) inv, x, y, *a = &acc[(blocks - 1) % 2];
+    M_(inverse_of_block)(&inv, s, blocks - 1, a);
+    if (blocks > M_(CHAINS)) FV_(mul)(a, a, &last->dx);
+    FV_(mul)(&last->dy, &last->dy, &inv);
+    for (uint32_t v = blocks; v-- > 0;) {
+        const M_(block_t) *end = &s[v];
+        uint8_t *to[8];
+        a = &acc[(v + 1) % 2];
+        if (v > 0) M_(inverse_of_block)(&inv, s, v - 1, a);
+        FV_(sqr_sub2)(&x, &end->dy, &end->dx, &end->x1);
+        if (v > M_(CHAINS)) FV_(mul)(a, a, &s[v - 1].dx);
+        if (v > 0) FV_(mul)(&s[v - 1].dy, &s[v - 1].dy, &inv);
+        for (int i = 0; i < 8; i++)
+            to[i] = (uint8_t *)((M_(slot_t) *)p->slots + b->dst[v * 8 + (uint32_t)i]);
+        FV_(sub_shift)(&y, &end->x1, &x);
+        FV_(mul_sub)(&y, &end->dy, &y, &end->y1);
+        FV_(store_point)(to, &x, &y);
     }
 }
 

@@ -24,22 +24,21 @@
 #define FV_CONSTS CUZK_BLS12_381_FP_IFMA
 #include "field/vec_fp_ifma.inl.h"
 
+#define FV2 msm_bn254_fv2
+#define FV2_BASE msm_bn254_fv
+#define FV2_FE cuzk_bn254_fp2
+#include "field/vec_fp2_ifma.inl.h"
+
+#define FV2 msm_bls12_381_fv2
+#define FV2_BASE msm_bls12_381_fv
+#define FV2_FE cuzk_bls12_381_fp2
+#include "field/vec_fp2_ifma.inl.h"
+
 #include "msm/put_ifma.inl.h"
 
-#define MSM bn254_g1_ifma
 #define MSM_IFMA 1
-#define MSM_EC cuzk_bn254_g1
-#define MSM_F cuzk_bn254_fp
-#define MSM_FV msm_bn254_fv
-#define MSM_GENERATOR CUZK_BN254_G1_GEN
-#include "msm/kernel.inl.h"
-
-#define MSM bls12_381_g1_ifma
-#define MSM_IFMA 1
-#define MSM_EC cuzk_bls12_381_g1
-#define MSM_F cuzk_bls12_381_fp
-#define MSM_FV msm_bls12_381_fv
-#define MSM_GENERATOR CUZK_BLS12_381_G1_GEN
-#include "msm/kernel.inl.h"
+#define MSM_IMPL ifma
+#include "msm/instances.inl.h"
+#undef MSM_IFMA
 
 #endif

@@ -81,4 +81,3 @@ const cuzk__msm_kernel MSM_TABLE(MSM) = {
 #undef MSM_F
 #undef MSM_FV
 #undef MSM_GENERATOR
-#undef MSM_IFMA

@@ -20,8 +20,7 @@ enum {
 static const cuzk__msm_kernel *find_kernel(const cuzk_msm_args *a) {
 #if CUZK__MSM_HAVE_IFMA
     const bool vectors = a->impl == CUZK_CPU_AUTO || a->impl == CUZK_CPU_IFMA;
-    if (vectors && a->group == CUZK_G1 && cuzk_cpu_has_avx512_ifma())
-        return a->curve == CUZK_BN254 ? &cuzk__msm_bn254_g1_ifma : &cuzk__msm_bls12_381_g1_ifma;
+    if (vectors && cuzk_cpu_has_avx512_ifma()) return KERNEL(a, ifma);
 #endif
 #if CUZK__MSM_HAVE_ADX
     if (a->impl != CUZK_CPU_PORTABLE && cuzk_cpu_has_adx()) return KERNEL(a, adx);
