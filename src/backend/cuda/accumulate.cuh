@@ -25,13 +25,17 @@
 namespace cuzk_gpu {
 
 struct accumulate_args {
-    const uint4 *points;   /* affine, canonical, 2N words each; infinity is zeros */
-    const uint32_t *index; /* list elements: point number, top bit negates; NULL: element e is e */
-    const uint2 *ranges;   /* [begin, end) into index, by rank; never empty */
-    const uint32_t *slot;  /* where the sum of the list of that rank goes in out */
-    uint4 *out;            /* affine, canonical, as points */
-    uint4 *acc, *prefix;   /* scratch: grid * m * NT coordinates pairs, and coordinates */
-    unsigned *counter;     /* zero at launch */
+    const uint4 *points; /* affine, canonical, 2N words each; infinity is zeros */
+    /* List elements: point numbers, whose top bit negates. Lists are laid out for the threads that
+     * sum them, element after element (msm_lists.cuh): element `round` of the list of rank
+     * (c*m + i)*NT + t is word (round*m + i)*NT + t behind the beginning of chunk c, or NO_POINT
+     * when the list has ended. */
+    const uint32_t *index;
+    const uint2 *chunks;  /* where each begins, and the length of its longest list */
+    const uint32_t *slot; /* where the sum of the list of that rank goes in out */
+    uint4 *out;           /* affine, canonical, as points */
+    uint4 *acc, *prefix;  /* scratch: grid * m * NT coordinates pairs, and coordinates */
+    unsigned *counter;    /* zero at launch */
     uint32_t lists;
     int m;
     int sms; /* multiprocessors: blocks b and b + sms share one */
@@ -100,19 +104,9 @@ template <class E, int NT, class Args> struct thread_home {
 /* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
 template <class E, int NT> struct list_cursor : thread_home<E, NT, accumulate_args> {
     enum { SIGNED = 1 };
-    typedef uint2 ahead_t;
-    uint32_t first;
-    uint32_t round;
-    /* What element() needs of list i, asked for one step earlier. */
-    __device__ __forceinline__ uint2 ahead(int i) const {
-        const uint32_t k = first + (uint32_t)i * NT;
-        return k < this->a.lists ? __ldg(this->a.ranges + k) : make_uint2(0, 0);
-    }
-    /* Element `round` of a list: its index word. */
-    __device__ __forceinline__ uint32_t element(uint2 r) const {
-        const uint32_t e = r.x + round;
-        if (e >= r.y) return NO_POINT;
-        return this->a.index ? __ldg(this->a.index + e) : e;
+    uint32_t at; /* of the round's elements */
+    __device__ __forceinline__ uint32_t element(int i) const {
+        return __ldg(this->a.index + (at + (uint32_t)i * NT));
     }
 };
 
@@ -212,7 +206,7 @@ CUZK_GPU_D bool pair_diff(uint32_t *d, const stage<E, NT> &s, uint32_t id) {
 
 /* Off the main path, the index word is read again: it would take a register there. */
 template <class E, class C> CUZK_GPU_D int settle_pair(uint32_t *d, const C &lists, int i, int nt) {
-    const uint32_t id = lists.element(lists.ahead(i));
+    const uint32_t id = lists.element(i);
     const resolved<E> r =
         resolve_pair<E>(lists.acc(i), nt, lists.point(id), id != NO_POINT, C::SIGNED && id >> 31);
     if (r.kind != ADD_NORMAL) copy_words<E::N>(d, r.d);
@@ -222,10 +216,8 @@ template <class E, class C> CUZK_GPU_D int settle_pair(uint32_t *d, const C &lis
 template <class E, int NT, class C>
 CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT> &s) {
     constexpr int N = E::N;
-    uint32_t id = lists.element(lists.ahead(0)), id_next = NO_POINT;
-    if (m > 1) id_next = lists.element(lists.ahead(1));
-    typename C::ahead_t ahead = {};
-    if (m > 2) ahead = lists.ahead(2);
+    uint32_t id = lists.element(0), id_next = NO_POINT;
+    if (m > 1) id_next = lists.element(1);
     fetch<N, NT>(s.ax(), lists.acc(0), NT);
     fetch<N, NT>(s.px(), lists.point(id), 1);
     async_commit();
@@ -240,8 +232,7 @@ CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT
             fetch<N, NT>(s.px(), lists.point(id), 1);
         }
         async_commit();
-        if (i + 2 < m) id_next = lists.element(ahead);
-        if (i + 3 < m) ahead = lists.ahead(i + 3);
+        if (i + 2 < m) id_next = lists.element(i + 2);
         if (i == 0) {
             copy_words<N>(prod, d);
         } else {
@@ -251,29 +242,30 @@ CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT
     }
 }
 
-/* The sum of a pair that was copied or vanished; of a doubled one x3, y3 are right already. */
-template <class E, class C>
-CUZK_GPU_D void exceptional_sum(uint32_t *x3, uint32_t *y3, int kind, const C &lists, int i) {
+/* Stores the sum of a pair that was copied (ADD_COPY) or vanished. */
+template <class E, int NT, class C>
+CUZK_GPU_D void store_exceptional(int kind, const C &lists, int i) {
     constexpr int N = E::N;
+    uint32_t x[N], y[N];
     if (kind == ADD_COPY) {
-        const uint32_t id = lists.element(lists.ahead(i));
+        const uint32_t id = lists.element(i);
         const uint4 *point = lists.point(id);
-        get_planes<N>(x3, point, 1);
-        get_planes<N>(y3, point + N / 4, 1);
-        if (C::SIGNED && id >> 31) E::neg(y3, y3);
-    } else if (kind == ADD_INFINITY) {
-        CUZK_UNROLL for (int k = 0; k < N; k++) x3[k] = y3[k] = (uint32_t)INFINITY_MARK;
+        get_planes<N>(x, point, 1);
+        get_planes<N>(y, point + N / 4, 1);
+        if (C::SIGNED && id >> 31) E::neg(y, y);
+    } else {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = (uint32_t)INFINITY_MARK;
     }
+    put_planes<N>(lists.acc(i), NT, x);
+    put_planes<N>(lists.acc(i) + (N / 4) * NT, NT, y);
 }
 
 /* inv: the inverse of forward()'s product. */
 template <class E, int NT, class C>
 CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage<E, NT> &s) {
     constexpr int N = E::N, Q = N / 4;
-    uint32_t id = lists.element(lists.ahead(m - 1)), id_next = NO_POINT;
-    if (m > 1) id_next = lists.element(lists.ahead(m - 2));
-    typename C::ahead_t ahead = {};
-    if (m > 2) ahead = lists.ahead(m - 3);
+    uint32_t id = lists.element(m - 1), id_next = NO_POINT;
+    if (m > 1) id_next = lists.element(m - 2);
     put_shared<N, NT>(s.inv(), inv);
     {
         const uint4 *acc = lists.acc(m - 1), *point = lists.point(id);
@@ -324,7 +316,8 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
             E::x3(x3, ax, px);
             E::fall(y3, ax, x3);
         }
-        if (kind == ADD_NORMAL) put_planes<N>(lists.acc(i), NT, x3);
+        /* a doubling's tangent has gone the same way */
+        if (kind == ADD_NORMAL || kind == ADD_DOUBLE) put_planes<N>(lists.acc(i), NT, x3);
         get_shared<N, NT>(ay, s.ay());
         if (i > 0) {
             fetch<N, NT>(s.ax(), lists.acc(i - 1), NT);
@@ -332,17 +325,13 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
             fetch<N, NT>(s.ay(), lists.acc(i - 1) + Q * NT, NT);
         }
         async_commit();
-        if (i > 1) id_next = lists.element(ahead);
-        if (i > 2) ahead = lists.ahead(i - 3);
+        if (i > 1) id_next = lists.element(i - 2);
         E::mul(y3, d, y3);
         E::y3(y3, ay);
-        if (kind == ADD_NORMAL) {
+        if (kind == ADD_NORMAL || kind == ADD_DOUBLE)
             put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
-        } else if (kind != ADD_KEEP) {
-            exceptional_sum<E>(x3, y3, kind, lists, i);
-            put_planes<N>(lists.acc(i), NT, x3);
-            put_planes<N>(lists.acc(i) + Q * NT, NT, y3);
-        }
+        else if (kind != ADD_KEEP)
+            store_exceptional<E, NT>(kind, lists, i);
     }
 }
 
@@ -424,7 +413,7 @@ template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t ba
 template <class E, int NT, class C> CUZK_GPU_D void start_list(const C &lists, int i) {
     constexpr int N = E::N, Q = N / 4;
     uint32_t x[N], y[N];
-    const uint32_t id = lists.element(lists.ahead(i));
+    const uint32_t id = lists.element(i);
     if (id != NO_POINT) {
         const uint4 *p = lists.point(id);
         get_planes<N>(x, p, 1);
@@ -458,31 +447,27 @@ template <class E, int NT, int MINB>
 __global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ accumulate_args a) {
     extern __shared__ uint4 dynamic[];
     __shared__ uint32_t shared_chunk;
+    const volatile uint32_t *chunk_now = &shared_chunk;
     const int t = (int)threadIdx.x;
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
     const stage<E, NT> s = {base + t * 16};
-    const int warp = (int)blockIdx.x / a.sms % (NT / 32);
     while (true) {
         if (t == 0) shared_chunk = atomicAdd(a.counter, 1);
         __syncthreads();
-        const uint32_t chunk = shared_chunk;
-        if ((size_t)chunk * a.m * NT >= a.lists) return;
-        list_cursor<E, NT> lists = {{a, blockIdx.x * a.m}, chunk * a.m * NT + t, 0};
-        /* lists are sorted by length: the chunk's first is its longest */
-        const uint2 longest = a.ranges[chunk * a.m * NT];
-        const uint32_t rounds = longest.y - longest.x;
+        if ((size_t)*chunk_now * a.m * NT >= a.lists) return;
+        list_cursor<E, NT> lists = {{a, blockIdx.x * a.m}, a.chunks[*chunk_now].x + t};
         for (int i = 0; i < a.m; i++)
             start_list<E, NT>(lists, i);
 #pragma unroll 1
-        for (uint32_t round = 1; round < rounds; round++) {
-            lists.round = round;
+        for (uint32_t round = 1; round < a.chunks[*chunk_now].y; round++) {
+            lists.at += (uint32_t)a.m * NT;
             uint32_t inv[E::N];
             forward<E, NT>(inv, lists, a.m, s);
-            block_invert<E, NT>(inv, base, warp);
+            block_invert<E, NT>(inv, base, (int)(blockIdx.x / a.sms % (NT / 32)));
             backward<E, NT>(inv, lists, a.m, s);
         }
         for (int i = 0; i < a.m; i++)
-            if (const uint32_t rank = lists.first + i * NT; rank < a.lists)
+            if (const uint32_t rank = (*chunk_now * a.m + i) * NT + t; rank < a.lists)
                 finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::N / 2), lists.acc(i));
         __syncthreads();
     }

@@ -30,10 +30,9 @@ struct choose_args {
 #ifdef __CUDACC__
 template <class E, int NT> struct choose_cursor : thread_home<E, NT, choose_args> {
     enum { SIGNED = 0 };
-    typedef uint32_t ahead_t;
     uint32_t first;
-    __device__ __forceinline__ uint32_t ahead(int i) const { return first + (uint32_t)i * NT; }
-    __device__ __forceinline__ uint32_t element(uint32_t e) const {
+    __device__ __forceinline__ uint32_t element(int i) const {
+        const uint32_t e = first + (uint32_t)i * NT;
         if (e >= __ldg(this->a.count)) return NO_POINT; /* cached; a register would be spilled */
         return this->a.index ? __ldg(this->a.index + e) : e;
     }

@@ -2,7 +2,8 @@
  *
  *   digits    scalars to signed digits of `window` bits, one set of buckets at a time
  *   sort      CUB's radix sort of (bucket, base number and sign): a bucket's elements adjoin
- *   lists     buckets cut into lists of at most `cap` elements, ordered by length
+ *   lists     buckets cut into lists of at most `cap` elements, ordered by length, and laid out so
+ *             that the threads of a block read what they add next side by side
  *   sums      accumulate(): every list to one point; again over the partial sums of the buckets
  *             that were cut, until each has one. So a bucket that gets half of all points is as
  *             parallel as any other, and few buckets still fill the device.
@@ -50,6 +51,8 @@ struct cuzk_cuda_msm {
     void *table;
     uint32_t *index, *first, *offset[3];
     cuzk__msm_lists lists;
+    uint32_t *turned; /* the lists as accumulate() reads them */
+    uint2 *chunks;
     cuzk__msm_sorter sorter;
     void *sums[3], *acc, *prefix;
     void *slice_acc, *slice_run, *partial, *result;
@@ -174,6 +177,11 @@ static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
     m->lists.ranges = (uint2 *)ranges;
     CUZK_TRY(take_words(m, &ranges, max_lists * 2, err));
     m->lists.unordered = (uint2 *)ranges;
+    const size_t merge = MSM_MERGE_CAP, longest = m->cap > merge ? m->cap : merge;
+    CUZK_TRY(take_words(m, &m->turned,
+                        m->digits + longest * MSM_LISTS_PER_THREAD * (size_t)m->g->threads, err));
+    CUZK_TRY(take_words(m, &ranges, 2 * (max_lists / (size_t)m->g->threads + 1), err));
+    m->chunks = (uint2 *)ranges;
     uint32_t *bias;
     CUZK_TRY(take_words(m, &bias, s->n * 10, err));
     m->sorter.bias = (uint64_t *)bias;
@@ -281,7 +289,7 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     }
     m->digits = c->n * (size_t)m->shape.windows;
     m->all_buckets = m->shape.buckets * (uint32_t)m->shape.sets;
-    if (c->n * (size_t)m->shape.factor >> 31 || m->digits >> 32) {
+    if (c->n * (size_t)m->shape.factor >> 31 || m->digits + m->digits / 64 >> 32) {
         st = cuzk_err_set(err, CUZK_STATUS_USAGE, "MSM of %zu points, factor %d: too large", c->n,
                           m->shape.factor);
         goto fail;
@@ -329,7 +337,8 @@ void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
                      m->sorter.bias,   m->sorter.flips,  m->sorter.keys[0], m->sorter.keys[1],
                      m->sorter.values, m->sorter.temp,   m->sums[0],        m->sums[1],
                      m->sums[2],       m->acc,           m->prefix,         m->slice_acc,
-                     m->slice_run,     m->partial,       m->result};
+                     m->slice_run,     m->partial,       m->result,         m->turned,
+                     m->chunks};
     for (void *p : owned)
         cuzk_cuda_free(m->dev, p);
     for (int i = 0; i < MSM_EVENTS; i++)
@@ -362,10 +371,12 @@ static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_
     const uint32_t per_thread = (lists + threads * waves - 1) / (threads * waves);
     const uint32_t chunk = per_thread * (uint32_t)m->g->threads;
     const uint32_t chunks = (lists + chunk - 1) / chunk;
+    CUZK_TRY(
+        cuzk__msm_turn_lists(m->dev, index, l->ranges, lists, chunk, m->turned, m->chunks, err));
     accumulate_args a = {};
     a.points = (const uint4 *)points;
-    a.index = index;
-    a.ranges = l->ranges;
+    a.index = m->turned;
+    a.chunks = m->chunks;
     a.slot = l->slot[1];
     a.out = (uint4 *)sums;
     a.acc = (uint4 *)m->acc;
@@ -392,13 +403,15 @@ static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const
     return CUZK_OK;
 }
 
-/* Leaves the sum of each bucket with digits in sums[0], at its first list's number offset[0]. */
-static cuzk_status sum_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
+/* Leaves the sum of each bucket with digits in sums[0], at its first list's number offset[0].
+ * *any: whether there is one. */
+static cuzk_status sum_buckets(cuzk_cuda_msm *m, bool *any, cuzk_err *err) {
     cuzk__msm_lists l = m->lists;
     uint32_t lists, most;
     l.offset = m->offset[0];
     CUZK_TRY(cuzk__msm_make_lists(m->dev, m->first, m->shape.buckets * (uint32_t)m->batch,
                                   m->all_buckets, m->cap, 1, &l, &m->sorter, &lists, &most, err));
+    *any = lists != 0;
     if (lists) CUZK_TRY(sum_lists(m, m->points, m->index, &l, lists, m->sums[0], 0, false, err));
     /* the partial sums of divided buckets, level by level */
     int from = 0;
@@ -453,14 +466,19 @@ cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *m, const void *scalars, const 
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
     CUZK_TRY(sort_digits(m, &run, scalars, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
-    CUZK_TRY(sum_buckets(m, err));
+    bool any;
+    CUZK_TRY(sum_buckets(m, &any, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    CUZK_TRY(reduce_buckets(m, err));
-    CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
-                              dev->stream));
+    if (any) {
+        CUZK_TRY(reduce_buckets(m, err));
+        CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes,
+                                  cudaMemcpyDeviceToHost, dev->stream));
+    }
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));
     CUZK_CUDA(cudaStreamSynchronize(dev->stream));
     const int64_t t0 = cuzk_now_ns();
+    m->combine_ms = 0;
+    if (!any) return CUZK_OK;
     m->g->combine(m->host_result, (uint32_t)s->sets, s->window, m->lg_slices, m->lg_slice_len,
                   m->fold ? s->window - 1 - 2 * MSM_FOLD_BITS : -1, out);
     m->combine_ms = (float)(cuzk_now_ns() - t0) * 1e-6f;

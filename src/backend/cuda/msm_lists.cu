@@ -143,6 +143,52 @@ __global__ void rank_lists(const uint2 *unordered, const uint32_t *slot, uint32_
     if (k < lists) ranges[k] = unordered[slot[k]];
 }
 
+/* One block: chunks[c] for all chunks, whose words are laid one behind another. */
+__global__ __launch_bounds__(1024) void place_chunks(const uint2 *ranges, uint32_t count,
+                                                     uint32_t per_chunk, uint2 *chunks) {
+    __shared__ uint32_t warps[32];
+    __shared__ uint32_t before;
+    const uint32_t t = threadIdx.x, lane = t & 31;
+    if (t == 0) before = 0;
+    for (uint32_t c0 = 0; c0 < count; c0 += 1024) {
+        const uint32_t c = c0 + t;
+        uint32_t rounds = 0;
+        if (c < count) {
+            const uint2 r = ranges[(size_t)c * per_chunk];
+            rounds = r.y - r.x;
+        }
+        uint32_t sum = rounds;
+        for (int d = 1; d < 32; d <<= 1) {
+            const uint32_t up = __shfl_up_sync(0xffffffffu, sum, d);
+            if (lane >= (uint32_t)d) sum += up;
+        }
+        if (lane == 31) warps[t >> 5] = sum;
+        __syncthreads();
+        uint32_t start = before;
+        for (uint32_t w = 0; w < t >> 5; w++)
+            start += warps[w];
+        if (c < count) chunks[c] = make_uint2((start + sum - rounds) * per_chunk, rounds);
+        __syncthreads();
+        if (t == 1023) before = start + sum;
+        __syncthreads();
+    }
+}
+
+/* Thread k: the list of rank k, behind the last list an empty one. */
+__global__ void turn_lists(const uint32_t *index, const uint2 *ranges, uint32_t lists,
+                           uint32_t per_chunk, const uint2 *chunks, uint32_t *words) {
+    const uint32_t k = blockIdx.x * blockDim.x + threadIdx.x, c = k / per_chunk;
+    if ((size_t)c * per_chunk >= lists) return;
+    const uint2 r = k < lists ? ranges[k] : make_uint2(0, 0), place = chunks[c];
+    uint32_t *out = words + place.x + (k - c * per_chunk);
+#pragma unroll 4
+    for (uint32_t q = 0; q < place.y; q++) {
+        uint32_t e = r.x + q;
+        e = e >= r.y ? CUZK__NO_ELEMENT : index ? __ldg(index + e) : e;
+        out[(size_t)q * per_chunk] = e;
+    }
+}
+
 __global__ void settle(uint4 *to, const uint32_t *to_offset, const uint4 *from,
                        const uint32_t *from_offset, uint32_t buckets, int words) {
     const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
@@ -271,6 +317,18 @@ cuzk_status cuzk__msm_fold_lists(const cuzk_cuda *dev, const uint32_t *offset, u
                                  const cuzk__msm_lists *l, cuzk_err *err) {
     fold_elements<<<blocks_for((size_t)buckets * 2), 256, 0, dev->stream>>>(
         offset, buckets, lg_per_set, fold_bits, nothing, index, l->ranges, l->slot[1]);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__msm_turn_lists(const cuzk_cuda *dev, const uint32_t *index, const uint2 *ranges,
+                                 uint32_t lists, uint32_t per_chunk, uint32_t *words, uint2 *chunks,
+                                 cuzk_err *err) {
+    const uint32_t count = (lists + per_chunk - 1) / per_chunk;
+    place_chunks<<<1, 1024, 0, dev->stream>>>(ranges, count, per_chunk, chunks);
+    CUZK_CUDA_LAUNCHED();
+    turn_lists<<<blocks_for((size_t)count * per_chunk), 256, 0, dev->stream>>>(
+        index, ranges, lists, per_chunk, chunks, words);
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }

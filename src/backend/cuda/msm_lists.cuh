@@ -11,7 +11,7 @@ struct cuzk__msm_shape {
     size_t n;            /* scalars */
     size_t stride;       /* points of one multiple in the table */
     const uint32_t *map; /* the base of each scalar (device); NULL: its own number */
-    int window; /* bits */
+    int window;          /* bits */
     int windows, sets;
     int factor;       /* ceil(windows / sets): multiples of each base in the table */
     uint32_t buckets; /* of one set: 2^(window-1), for digits 1 .. 2^(window-1) */
@@ -63,6 +63,16 @@ cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, ui
                                  uint32_t buckets, uint32_t cap, uint32_t least,
                                  const cuzk__msm_lists *l, const cuzk__msm_sorter *sorter,
                                  uint32_t *lists, uint32_t *most, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Lists as accumulate() reads them: chunks of `per_chunk` lists by rank, in which element `round`
+ * of list r is word round * per_chunk + r, so that threads side by side read words side by side,
+ * CUZK__NO_ELEMENT where the list has ended. chunks[c]: the first word of chunk c, and the length
+ * of its first, longest, list. index: the elements that ranges name; NULL: element e is e itself.
+ * words has room for all elements and per_chunk times the longest list more. */
+#define CUZK__NO_ELEMENT 0xffffffffu
+cuzk_status cuzk__msm_turn_lists(const cuzk_cuda *dev, const uint32_t *index, const uint2 *ranges,
+                                 uint32_t lists, uint32_t per_chunk, uint32_t *words, uint2 *chunks,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Lists for folding the buckets by 2^fold_bits (msm.cu): index words, ranges and slots for
  * 2 * buckets / 2^fold_bits lists of 2^fold_bits elements, rows then columns. A bucket without
