@@ -50,8 +50,11 @@ fi
 
 # Copies the vectors that suit a target's name into its corpus, small ones only.
 seed() {
-    local target=$1 corpus=$2 pattern
+    local target=$1 corpus=$2 pattern size=16k
     case $target in
+    *c1_json*) pattern='c1_*.json' size=160k ;;
+    *c1_bincode*) pattern='c1_*.bin' size=64k ;;
+    *request*) pattern='window_*.json' ;;
     *zkey*) pattern='*.zkey' ;;
     *wtns*) pattern='*.wtns' ;;
     *r1cs*) pattern='*.r1cs' ;;
@@ -63,7 +66,7 @@ seed() {
     *) pattern='' ;;
     esac
     if [ -n "$pattern" ]; then
-        find "$root_dir/tests/vectors" -name "$pattern" -size -16k | while read -r file; do
+        find "$root_dir/tests/vectors" -name "$pattern" -size "-$size" | while read -r file; do
             cp "$file" "$corpus/$(printf '%s' "$file" | sha256sum | cut -c1-16)"
         done
     fi
