@@ -58,8 +58,11 @@ seed() {
     *zkey*) pattern='*.zkey' ;;
     *wtns*) pattern='*.wtns' ;;
     *r1cs*) pattern='*.r1cs' ;;
+    *params_vk*) pattern='*.vk' ;;
+    *params*) pattern='*.params' ;;
     *vk*) pattern='verification_key.json' ;;
     *public*) pattern='public*.json' ;;
+    *proof_bytes*) pattern='' ;;
     *proof*) pattern='proof*.json' ;;
     *json*) pattern='*.json' ;;
     *binfile*) pattern='*.[wr]*' ;;

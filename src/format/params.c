@@ -69,42 +69,70 @@ static cuzk_status take_points(reader *r, const char *section, size_t size, uint
     return take(r, section, *n * (uint64_t)size, what, out);
 }
 
-static cuzk_status vk_point(reader *r, const char *section, cuzk_group g, cuzk_point *out) {
-    const cuzk_group_ops *ops = cuzk_curve_group(cuzk_curve_get(CUZK_BLS12_381), g);
+/* Where the parts of a verifying key are. Sizes come before points: a file that is cut short says
+ * so, however much work its points are. */
+enum { ALPHA_G1, BETA_G1, BETA_G2, GAMMA_G2, DELTA_G1, DELTA_G2, VK_POINTS };
+
+static const struct {
+    const char *name;
+    cuzk_group g;
+} vk_points[VK_POINTS] = {
+    [ALPHA_G1] = {"alpha_g1", CUZK_G1}, [BETA_G1] = {"beta_g1", CUZK_G1},
+    [BETA_G2] = {"beta_g2", CUZK_G2},   [GAMMA_G2] = {"gamma_g2", CUZK_G2},
+    [DELTA_G1] = {"delta_g1", CUZK_G1}, [DELTA_G2] = {"delta_g2", CUZK_G2},
+};
+
+typedef struct {
+    const uint8_t *point[VK_POINTS];
+    const uint8_t *ic;
+    uint32_t n_ic;
+} vk_parts;
+
+static cuzk_status locate_vk(reader *r, vk_parts *v, uint32_t want_ic) {
+    for (int i = 0; i < VK_POINTS; i++)
+        CUZK_TRY(
+            take(r, vk_points[i].name, cuzk_zcash_size(vk_points[i].g), "a point", &v->point[i]));
     const uint64_t at = r->off;
-    const uint8_t *p;
+    CUZK_TRY(take_points(r, "ic", G1, want_ic, &v->n_ic, &v->ic));
+    if (v->n_ic == 0) return bad(r, "ic", at, "expected at least one point, actual none");
+    return CUZK_OK;
+}
+
+static uint64_t offset_of(const reader *r, const uint8_t *p) {
+    return (uint64_t)(p - r->data);
+}
+
+static cuzk_status vk_point(const reader *r, int which, const uint8_t *p, cuzk_point *out) {
+    const cuzk_group g = vk_points[which].g;
+    const cuzk_group_ops *ops = cuzk_curve_group(cuzk_curve_get(CUZK_BLS12_381), g);
     cuzk_zcash_result why;
-    CUZK_TRY(take(r, section, cuzk_zcash_size(g), "a point", &p));
     if (cuzk_zcash_read(g, out->b, p, 1, &why) != 1)
-        return bad(r, section, at, "expected %s, actual first byte 0x%02x",
-                   cuzk_zcash_expected(why), p[0]);
+        return bad(r, vk_points[which].name, offset_of(r, p),
+                   "expected %s, actual first byte 0x%02x", cuzk_zcash_expected(why), p[0]);
     if (!ops->in_subgroup(out->b))
-        return bad(r, section, at, "expected a point of order r, actual one %s",
+        return bad(r, vk_points[which].name, offset_of(r, p),
+                   "expected a point of order r, actual one %s",
                    ops->on_curve(out->b) ? "of another order" : "off the curve");
     return CUZK_OK;
 }
 
-static cuzk_status vk_ic(reader *r, cuzk_vk *vk, uint32_t want, cuzk_pool *pool) {
-    const uint64_t at = r->off + 4;
-    const uint8_t *p;
-    uint32_t n;
+static cuzk_status vk_ic(const reader *r, const vk_parts *v, cuzk_vk *vk, cuzk_pool *pool) {
+    const uint32_t n = v->n_ic;
     void *ic;
     cuzk_zcash_result why;
-    CUZK_TRY(take_points(r, "ic", G1, want, &n, &p));
-    if (n == 0) return bad(r, "ic", at - 4, "expected at least one point, actual none");
     if (cuzk_alloc(&ic, n, G1) != CUZK_OK)
         return cuzk_err_set(r->err, CUZK_STATUS_NO_MEMORY,
                             "%s: not enough memory for %" PRIu32 " points of ic", r->name, n);
     vk->ic = ic;
     vk->n_public = n - 1;
-    size_t i = cuzk_zcash_read(CUZK_G1, ic, p, n, &why);
+    size_t i = cuzk_zcash_read(CUZK_G1, ic, v->ic, n, &why);
     if (i < n)
-        return bad(r, "ic", at + (uint64_t)G1 * i,
+        return bad(r, "ic", offset_of(r, v->ic + G1 * i),
                    "point %zu: expected %s, actual first byte 0x%02x", i, cuzk_zcash_expected(why),
-                   p[G1 * i]);
+                   v->ic[G1 * i]);
     i = cuzk_points_first_bad(vk->curve, CUZK_G1, ic, n, true, pool);
     if (i < n)
-        return bad(r, "ic", at + (uint64_t)G1 * i,
+        return bad(r, "ic", offset_of(r, v->ic + G1 * i),
                    "point %zu: expected a point of order r, actual one off the curve or of "
                    "another order",
                    i);
@@ -119,26 +147,23 @@ static bool same_multiple(const cuzk_curve *c, const void *g1, const void *g2) {
     return c->pairing_product_is_one(p, q, 2);
 }
 
-static cuzk_status read_vk(reader *r, cuzk_params_vk *out, uint32_t want_ic, cuzk_pool *pool) {
+/* Fills out, which the caller frees whatever comes out. */
+static cuzk_status check_vk(const reader *r, const vk_parts *v, cuzk_params_vk *out,
+                            cuzk_pool *pool) {
     cuzk_vk *vk = &out->vk;
-    memset(out, 0, sizeof *out);
+    cuzk_point *to[VK_POINTS] = {&vk->alpha1, &out->beta1,  &vk->beta2,
+                                 &vk->gamma2, &out->delta1, &vk->delta2};
     vk->curve = cuzk_curve_get(CUZK_BLS12_381);
-    const struct {
-        const char *name;
-        cuzk_group g;
-        cuzk_point *to;
-    } points[6] = {
-        {"alpha_g1", CUZK_G1, &vk->alpha1},  {"beta_g1", CUZK_G1, &out->beta1},
-        {"beta_g2", CUZK_G2, &vk->beta2},    {"gamma_g2", CUZK_G2, &vk->gamma2},
-        {"delta_g1", CUZK_G1, &out->delta1}, {"delta_g2", CUZK_G2, &vk->delta2},
-    };
-    for (int i = 0; i < 6; i++)
-        CUZK_TRY(vk_point(r, points[i].name, points[i].g, points[i].to));
-    if (!same_multiple(vk->curve, &out->beta1, &vk->beta2))
-        return bad(r, "beta_g2", 192, "expected the multiple that beta_g1 is, actual another");
-    if (!same_multiple(vk->curve, &out->delta1, &vk->delta2))
-        return bad(r, "delta_g2", 672, "expected the multiple that delta_g1 is, actual another");
-    return vk_ic(r, vk, want_ic, pool);
+    for (int i = 0; i < VK_POINTS; i++)
+        CUZK_TRY(vk_point(r, i, v->point[i], to[i]));
+    for (int i = BETA_G1; i <= DELTA_G1; i += DELTA_G1 - BETA_G1) {
+        const int other = i == BETA_G1 ? BETA_G2 : DELTA_G2;
+        if (!same_multiple(vk->curve, to[i], to[other]))
+            return bad(r, vk_points[other].name, offset_of(r, v->point[other]),
+                       "expected the multiple of the generator that %s is, actual another",
+                       vk_points[i].name);
+    }
+    return vk_ic(r, v, vk, pool);
 }
 
 static cuzk_status at_end(const reader *r) {
@@ -151,8 +176,11 @@ cuzk_status cuzk_params_vk_from_bytes(cuzk_params_vk *out, const void *data, siz
                                       const char *name, uint32_t want_ic, const char *circuit,
                                       cuzk_err *err) {
     reader r = {cuzk_name_tail(name), circuit, data, len, 0, err};
-    cuzk_status st = read_vk(&r, out, want_ic, NULL);
+    vk_parts parts;
+    memset(out, 0, sizeof *out);
+    cuzk_status st = locate_vk(&r, &parts, want_ic);
     if (st == CUZK_OK) st = at_end(&r);
+    if (st == CUZK_OK) st = check_vk(&r, &parts, out, NULL);
     if (st != CUZK_OK) cuzk_params_vk_free(out);
     return st;
 }
@@ -161,10 +189,11 @@ static cuzk_status read_all(cuzk_params *p, const cuzk_params_counts *want, cons
                             cuzk_pool *pool, cuzk_err *err) {
     static const cuzk_params_counts any;
     reader r = {p->name, circuit, p->data, p->len, 0, err};
+    vk_parts parts;
     uint32_t b2;
     if (!want) want = &any;
-    CUZK_TRY(read_vk(&r, &p->vk, want->ic, pool));
-    p->n.ic = p->vk.vk.n_public + 1;
+    CUZK_TRY(locate_vk(&r, &parts, want->ic));
+    p->n.ic = parts.n_ic;
     const uint64_t h = r.off;
     CUZK_TRY(take_points(&r, "h", G1, want->h, &p->n.h, &p->h));
     if (p->n.h == UINT32_MAX || (p->n.h & (p->n.h + 1)) != 0)
@@ -178,7 +207,8 @@ static cuzk_status read_all(cuzk_params *p, const cuzk_params_counts *want, cons
     if (b2 != p->n.b)
         return bad(&r, "b_g2", at, "expected %" PRIu32 " points, as in b_g1, actual %" PRIu32,
                    p->n.b, b2);
-    return at_end(&r);
+    CUZK_TRY(at_end(&r));
+    return check_vk(&r, &parts, &p->vk, pool);
 }
 
 static cuzk_status new_params(cuzk_params **out, const char *name, cuzk_err *err) {
