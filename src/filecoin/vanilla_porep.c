@@ -1,10 +1,9 @@
 /* Checks of a C1, challenge by challenge. */
 #include "filecoin/vanilla_check.h"
 
-#include "base/bytes.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "filecoin/fr.h"
+#include "filecoin/labels.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@ enum {
     DRG = CUZK_POREP_DRG_PARENTS,
     EXP = CUZK_POREP_EXP_PARENTS,
     PARENTS = DRG + EXP,
-    LABEL_MESSAGE = 64 + 32 * CUZK_C1_LABEL_PARENTS,
 };
 
 struct porep {
@@ -26,15 +24,13 @@ struct porep {
     const uint8_t *comm_c, *comm_r_last; /* as the first proof has them */
 };
 
-/* The parents' labels in the order the label of `layer` (from 1) hashes them. */
-static void label_parents(uint8_t out[32 * CUZK_C1_LABEL_PARENTS], const cuzk_c1_challenge *x,
-                          uint32_t layer) {
-    const int distinct = layer == 1 ? DRG : PARENTS;
-    for (int i = 0; i < CUZK_C1_LABEL_PARENTS; i++) {
-        const int p = i % distinct;
-        const uint32_t row = p < DRG ? layer - 1 : layer - 2;
-        memcpy(out + 32 * i, x->parents[p].rows + 32 * (size_t)row, 32);
-    }
+/* What the label of `layer` (from 1) hashes, from the opened columns. */
+static void label_inputs(uint8_t out[32 * CUZK_LABEL_HASHED], const cuzk_c1_challenge *x,
+                         uint32_t layer) {
+    const uint8_t *parents[PARENTS] = {0};
+    for (int p = 0; p < (layer == 1 ? DRG : PARENTS); p++)
+        parents[p] = x->parents[p].rows + 32 * (size_t)(p < DRG ? layer - 1 : layer - 2);
+    cuzk_label_inputs(out, layer, parents);
 }
 
 /* That a labeling proof is that of layer and node, and its parents those of the columns. */
@@ -60,21 +56,17 @@ static cuzk_status check_label(const cuzk__check *k, const cuzk_c1_label *l, uin
 /* Labels of the challenged node, layer by layer, into rows. */
 static cuzk_status check_labels(const cuzk__check *k, const struct porep *p,
                                 const cuzk_c1_challenge *x, uint8_t *rows) {
-    uint8_t m[LABEL_MESSAGE] = {0};
+    uint8_t inputs[32 * CUZK_LABEL_HASHED];
     char what[32];
     const uint32_t layers = p->c->circuit->u.porep.layers;
-    memcpy(m, p->s->replica_id, 32);
-    cuzk_st_u64be(m + 36, k->node);
     for (uint32_t layer = 1; layer <= layers; layer++) {
         snprintf(what, sizeof what, "labeling_proofs %u", layer - 1);
-        cuzk_st_u32be(m + 32, layer);
-        label_parents(m + 64, x, layer);
-        CUZK_TRY(check_label(k, &x->labels[layer - 1], layer, m + 64, what));
-        uint8_t *label = rows + 32 * (size_t)(layer - 1);
-        CUZK_TRY(cuzk_hash_once(CUZK_HASH_SHA256, m, sizeof m, label));
-        label[31] &= 0x3f;
+        label_inputs(inputs, x, layer);
+        CUZK_TRY(check_label(k, &x->labels[layer - 1], layer, inputs, what));
+        CUZK_TRY(
+            cuzk_label(rows + 32 * (size_t)(layer - 1), p->s->replica_id, layer, k->node, inputs));
     }
-    return check_label(k, &x->encoding, layers, m + 64, "encoding_proof");
+    return check_label(k, &x->encoding, layers, inputs, "encoding_proof");
 }
 
 static cuzk_status check_column(const cuzk__check *k, const struct porep *p,
