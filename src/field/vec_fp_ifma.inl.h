@@ -394,8 +394,7 @@ FV_INLINE void FV_(store_pair)(uint8_t *const p[8], const FV_(t) * a, const FV_(
         _mm512_store_si512(p[i], r[i]);
 }
 
-/* A pair from the files' form to that of load_pair, negated where `minus_` is 1 and not 0; an
- * element may not be 0 then. */
+/* A pair from the files' form to that of load_pair, negated where `minus_` is 1 and not 0. */
 FV_INLINE void FV_(copy_pair)(uint8_t *to, const uint8_t *from, unsigned minus_a,
                               unsigned minus_b) {
     static const uint64_t modulus[4] = FV_MODULUS;
@@ -472,8 +471,7 @@ FV_INLINE __m512i FV_(words_to_limbs)(__m512i w) {
                                _mm512_sllv_epi64(_mm512_permutexvar_epi64(next, w), left));
 }
 
-/* A pair from the files' form to that of load_pair, negated where `minus_` is 1 and not 0; an
- * element may not be 0 then. */
+/* A pair from the files' form to that of load_pair, negated where `minus_` is 1 and not 0. */
 FV_INLINE void FV_(copy_pair)(uint8_t *to, const uint8_t *from, unsigned minus_a,
                               unsigned minus_b) {
     const __m512i p = _mm512_loadu_si512(FV_(k).p);

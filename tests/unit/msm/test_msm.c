@@ -182,21 +182,31 @@ static void check_with(const input *in, const cuzk_point *want, cuzk_pool *pool,
             &cuzk__msm_bls12_381_g2_##impl                                                         \
     }
 
-/* The implementations that cuzk_msm does not choose here. */
+static void check_kernel(const input *in, const cuzk_point *want, const char *name,
+                         const cuzk__msm_kernel *const kernels[4]) {
+    cuzk_msm_args args = args_of(in);
+    cuzk_point got;
+    args.pool = pools[1];
+    assert_int_equal(cuzk__msm_run(kernels[in->f - fixtures], &args, &got), CUZK_OK);
+    compare(in, &got, want, name, 2);
+}
+
+/* The implementations that cuzk_msm may not choose here. */
 static void check_kernels(const input *in, const cuzk_point *want) {
-    static const cuzk__msm_kernel *const kernels[][4] = {
-        KERNELS(four),
+    static const cuzk__msm_kernel *const four[4] = KERNELS(four);
+    check_kernel(in, want, "four lanes", four);
 #if CUZK__MSM_HAVE_ASM
-        KERNELS(asm),
+    static const cuzk__msm_kernel *const assembly[4] = KERNELS(asm);
+    check_kernel(in, want, "asm", assembly);
 #endif
-    };
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
-        cuzk_msm_args args = args_of(in);
-        cuzk_point got;
-        args.pool = pools[1];
-        assert_int_equal(cuzk__msm_run(kernels[i][in->f - fixtures], &args, &got), CUZK_OK);
-        compare(in, &got, want, i ? "asm" : "four lanes", 2);
-    }
+#if CUZK__MSM_HAVE_ADX
+    static const cuzk__msm_kernel *const adx[4] = KERNELS(adx);
+    if (cuzk_cpu_has_adx()) check_kernel(in, want, "adx", adx);
+#endif
+#if CUZK__MSM_HAVE_IFMA
+    static const cuzk__msm_kernel *const ifma[4] = KERNELS(ifma);
+    if (cuzk_cpu_has_avx512_ifma()) check_kernel(in, want, "ifma", ifma);
+#endif
 }
 
 static void check(const input *in) {
@@ -459,6 +469,8 @@ static void test_scratch(void **state) {
 }
 
 int main(void) {
+    if (!cuzk_cpu_has_avx512_ifma())
+        printf("skipped: AVX-512 IFMA, which this processor does not have\n");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),   cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_windows), cmocka_unit_test(test_unaligned),
