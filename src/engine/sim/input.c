@@ -331,7 +331,7 @@ static cuzk_status enter(reader *r, cuzk_sim_scenario *s, char *text, char **key
 }
 
 cuzk_status cuzk_sim_change(cuzk_sim_scenario *s, const char *assignment, cuzk_err *err) {
-    char text[512], *key;
+    char text[512], *key = NULL;
     const size_t n = strlen(assignment);
     if (n >= sizeof text) return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "too long a setting");
     memcpy(text, assignment, n + 1);
