@@ -67,7 +67,7 @@ static int help(const cuzk_filecoin_kind *k) {
            "see `cuzk --help`.\n\n"
            "example: cuzk %s prove %s proof.bin --params keys --allow-insecure-keys\n",
            k->verb, porep ? "c1.json" : "request.json");
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush(k->verb, 0);
 }
 
 /* ---- what prove and verify share ---- */
@@ -294,6 +294,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     if (verify && o.fixed) return cuzk_cli_usage(kind->verb, "--insecure-blinding is for prove");
     o.in = argv[optind + 1];
     o.out = argv[optind + 2];
+    if (prove && cuzk_cli_distinct(kind->verb, &o.in, 1, &o.out, 1) != 0) return 2;
     if (o.fixed)
         fprintf(stderr, "cuzk %s: warning: fixed blinding: this proof does not hide the witness\n",
                 kind->verb);
@@ -301,7 +302,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     cuzk_wipe(&o.r, sizeof o.r);
     cuzk_wipe(&o.s, sizeof o.s);
     if (st != CUZK_OK) return cuzk_cli_fail(kind->verb, st, &err);
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush(kind->verb, 0);
 }
 
 int cuzk_cmd_porep(int argc, char **argv) {
