@@ -69,6 +69,12 @@ void cuzk_big_free(void *p, size_t bytes) {
     munmap(p, bytes ? bytes : 1);
 }
 
+void cuzk_big_discard(void *p, size_t bytes) {
+    if (!p || bytes == 0) return;
+    cuzk_wipe(p, bytes);
+    madvise(p, bytes, MADV_DONTNEED);
+}
+
 void cuzk_wipe(void *p, size_t n) {
     if (n) explicit_bzero(p, n);
 }

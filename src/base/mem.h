@@ -25,6 +25,10 @@ cuzk_status cuzk_strdup(char **out, const char *s) CUZK_MUST_CHECK;
 cuzk_status cuzk_big_alloc(void **out, size_t bytes) CUZK_MUST_CHECK;
 void cuzk_big_free(void *p, size_t bytes);
 
+/* Wipes a buffer of cuzk_big_alloc and gives its memory back until it is used again: it then reads
+ * as zeros. */
+void cuzk_big_discard(void *p, size_t bytes);
+
 /* Overwrites memory in a way the compiler may not remove. p may be NULL when n is 0. */
 void cuzk_wipe(void *p, size_t n);
 

@@ -181,6 +181,14 @@ static cuzk_status look_for_bad_point(const void *ctx, cuzk_pool *pool, cuzk_err
     return st;
 }
 
+/* A proof that cannot be: names the row that the witness breaks. */
+static cuzk_status name_row(const cuzk_circuit_key *k, const cuzk_witness *w, cuzk_err *err) {
+    cuzk_err row = {.status = CUZK_OK};
+    if (cuzk_witness_check(w, NULL, &row) != CUZK_STATUS_FALSE) return CUZK_STATUS_FALSE;
+    return cuzk_err_set(err, CUZK_STATUS_FALSE, "no proof: the witness breaks %s: %s",
+                        k->files.circuit->name, row.msg);
+}
+
 static cuzk_status prove_on(cuzk_device_key *device, const cuzk_circuit_key *k,
                             const cuzk_witness *w, const cuzk_prove_opts *opts, cuzk_proof *out,
                             cuzk_prove_stats *stats, cuzk_err *err) {
@@ -191,7 +199,7 @@ static cuzk_status prove_on(cuzk_device_key *device, const cuzk_circuit_key *k,
     const cuzk_status st =
         cuzk_groth16_prove_slot(slot, &wires, &k->key->vk.vk, opts, out, stats, err);
     ops->slot_free(slot);
-    return st;
+    return st == CUZK_STATUS_FALSE ? name_row(k, w, err) : st;
 }
 
 cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *k, const cuzk_witness *w,

@@ -50,6 +50,9 @@ static cuzk_status key_load(cuzk_backend *b, cuzk_device_key **out, const cuzk_p
     const bool values = key->h_form == CUZK_H_COSET_VALUES;
     void *mem;
     *out = NULL;
+    if (key->logs)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: a key of logarithms is for a device",
+                            key->name);
     if (cuzk_alloc(&mem, 1, sizeof(cuzk__cpu_key)) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a key");
     cuzk__cpu_key *k = mem;
@@ -182,6 +185,8 @@ static cuzk_status compute(cuzk_slot *slot, cuzk_err *err) {
     if (st != CUZK_OK) return cuzk_err_set(err, st, "the quotient: %s", cuzk_status_text(st));
     s->stats.ns[CUZK_SUMS_EVAL] = t1 - t0;
     s->stats.ns[CUZK_SUMS_NTT] = cuzk_now_ns() - t1;
+    cuzk_big_discard(s->b, s->n * sizeof *s->b); /* the sums need room of their own */
+    cuzk_big_discard(s->c, s->n * sizeof *s->c);
     return cuzk__cpu_all_sums(s, err);
 }
 

@@ -211,6 +211,7 @@ static void proving(void **state) {
     assert_int_equal(cuzk_witness_set(s.w, CUZK_WIRE_AUX | 7, &v), CUZK_OK);
     assert_int_equal(cuzk_circuit_key_prove(key, s.w, NULL, &proof[0], NULL, &err),
                      CUZK_STATUS_FALSE);
+    assert_non_null(strstr(err.msg, "the witness breaks wpost-2k: row "));
     static const cuzk_proof none;
     assert_memory_equal(&proof[0].a, &none.a, sizeof none.a);
     cuzk_circuit_key_free(key);
