@@ -47,6 +47,9 @@ static const char help[] =
     "from DIR loaded (development keys are taken), and relates their core-seconds to one sum by\n"
     "blst's Pippenger over 2^16 points on one thread in the same run: \"r\".\n"
     "  --partition N               which partition, from 0\n"
+    "  --insecure-seed HEX         partition on a CUDA device: no DIR; the key is made there from "
+    "the\n"
+    "                              secrets that follow from the seed, and never leaves it\n"
     "\n"
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
     "On a CUDA device `cold` opens and loads both without tables of multiples, `warm` goes from "
@@ -60,6 +63,7 @@ static const char help[] =
 
 typedef struct words {
     const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
+    const char *seed;
     bool table;
 } words;
 
@@ -78,11 +82,13 @@ static int read_options(int argc, char **argv, words *w) {
         {"table", no_argument, NULL, 'T'},
         {"help", no_argument, NULL, 'h'},
         {"partition", required_argument, NULL, 'P'},
+        {"insecure-seed", required_argument, NULL, 'S'},
         {NULL, 0, NULL, 0},
     };
-    static const char letters[] = "cgnptrivdP";
-    const char **const values[] = {&w->curve, &w->group, &w->log2, &w->pattern, &w->threads,
-                                   &w->runs,  &w->impl,  &w->vs,   &w->device,  &w->partition};
+    static const char letters[] = "cgnptrivdPS";
+    const char **const values[] = {&w->curve,   &w->group,     &w->log2, &w->pattern,
+                                   &w->threads, &w->runs,      &w->impl, &w->vs,
+                                   &w->device,  &w->partition, &w->seed};
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
@@ -175,7 +181,8 @@ static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b)
     const bool prove = strcmp(what, "prove") == 0;
     const bool witness = strcmp(what, "witness") == 0, eval = strcmp(what, "eval") == 0;
     const bool whole = strcmp(what, "partition") == 0;
-    if (n != (prove || whole ? 3 : witness || eval ? 2 : 1)) {
+    const bool seeded = whole && w->seed;
+    if (n != (seeded ? 2 : prove || whole ? 3 : witness || eval ? 2 : 1)) {
         cuzk_cli_usage("bench", "wants `ntt`, `msm`, `prove ZKEY WTNS`, `witness IN`, `eval IN` or "
                                 "`partition IN DIR`");
         return NULL;
@@ -191,6 +198,11 @@ static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b)
         cuzk_cli_usage("bench", "--partition is for witness, eval and partition");
         return NULL;
     }
+    if (w->seed && !(whole && b->device.cuda)) {
+        cuzk_cli_usage("bench", "--insecure-seed is for partition --device cuda");
+        return NULL;
+    }
+    b->seed = w->seed;
     if (n > 1) b->zkey = arg[1];
     if (n > 2) b->wtns = arg[2];
     if (b->device.cuda && !prove && !whole) {

@@ -36,7 +36,8 @@ typedef struct cuzk_bench {
     const char *zkey, *wtns; /* prove; zkey is also what witness, eval and
                                 partition read, wtns partition's directory of keys */
     unsigned partition;      /* for witness, eval and partition */
-    cuzk_device device;      /* for prove */
+    const char *seed;   /* hexadecimal: partition's key is made from it on the device; NULL: read */
+    cuzk_device device; /* for prove */
     cuzk_pool *pool;
     /* report */
     const char *command; /* as typed */

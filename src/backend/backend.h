@@ -61,6 +61,10 @@ typedef struct cuzk_proving_key {
     const uint8_t *coefs;
     uint64_t n_coefs;
     cuzk_h_form h_form;
+    /* Keys from known secrets, for development: in place of each base of h, a, b1, b2 and l stands
+     * its discrete logarithm to the group's generator (plain, 32 bytes; 0: infinity), and the
+     * device multiplies them out. The CPU does not take such keys. */
+    bool logs;
     const void *h;       /* G1 */
     cuzk_query a, b1, l; /* G1; l: every wire that is no input */
     cuzk_query b2;       /* G2, the wires of b1 */

@@ -30,8 +30,16 @@ typedef struct {
     const cuzk_r1cs_density *density;
     cuzk_pool *pool;
     cuzk_progress *progress;
+    bool logs; /* the arrays hold scalars */
     cuzk_err *err;
 } loader;
+
+enum { LOG_SIZE = 32 };
+
+/* Of one base in the file and in the key. */
+static size_t base_size(const loader *l, cuzk_group g) {
+    return l->logs ? LOG_SIZE : cuzk_zcash_size(g);
+}
 
 void cuzk_params_counts_of(cuzk_params_counts *out, const cuzk_r1cs *r,
                            const cuzk_r1cs_density *density) {
@@ -151,6 +159,7 @@ static cuzk_status make_layout(const loader *l, const section_wires *w, layout *
 
 typedef struct {
     cuzk_group g;
+    bool logs;
     uint8_t *to;
     const uint8_t *section; /* of the file */
     const uint32_t *from;   /* NULL: the same order */
@@ -160,10 +169,14 @@ typedef struct {
 
 static void convert_range(void *ctx, size_t begin, size_t end) {
     conversion *c = ctx;
-    const size_t size = cuzk_zcash_size(c->g);
+    const size_t size = c->logs ? LOG_SIZE : cuzk_zcash_size(c->g);
     for (size_t i = begin; i < end; i++) {
         const size_t from = c->from ? c->from[i] : i;
         cuzk_zcash_result why;
+        if (c->logs) {
+            memcpy(c->to + i * size, c->section + from * size, size);
+            continue;
+        }
         if (cuzk_zcash_read(c->g, c->to + i * size, c->section + from * size, 1, &why) == 1)
             continue;
         uint64_t seen = atomic_load(&c->first_bad);
@@ -175,7 +188,12 @@ static void convert_range(void *ctx, size_t begin, size_t end) {
 
 static cuzk_status convert(const loader *l, const char *name, cuzk_group g, const uint8_t *section,
                            const uint32_t *from, size_t n, void *to) {
-    conversion c = {.g = g, .to = to, .section = section, .from = from, .progress = l->progress};
+    conversion c = {.g = g,
+                    .logs = l->logs,
+                    .to = to,
+                    .section = section,
+                    .from = from,
+                    .progress = l->progress};
     atomic_init(&c.first_bad, UINT64_MAX);
     cuzk_pool_run_ranges(l->pool, n, 1 << 12, 16, convert_range, &c);
     const uint64_t at = atomic_load(&c.first_bad);
@@ -190,7 +208,7 @@ static cuzk_status convert(const loader *l, const char *name, cuzk_group g, cons
 
 static cuzk_status convert_query(const loader *l, const char *name, cuzk_group g,
                                  const uint8_t *section, const layout *lay, cuzk_query *q) {
-    const size_t size = cuzk_zcash_size(g);
+    const size_t size = base_size(l, g);
     void *bits = NULL, *full = NULL, *one;
     CUZK_TRY(own(l, lay->bits.n, size, &bits));
     CUZK_TRY(own(l, lay->full.n + lay->has_one, size, &full));
@@ -259,6 +277,7 @@ static cuzk_status load(const loader *l) {
         .n_full = l->r->n_full,
         .r1cs = l->r,
         .h_form = CUZK_H_COEFFICIENTS,
+        .logs = l->logs,
         .alpha1 = &k->vk.vk.alpha1,
         .beta1 = &k->vk.beta1,
         .beta2 = &k->vk.vk.beta2,
@@ -269,31 +288,46 @@ static cuzk_status load(const loader *l) {
     };
     while ((uint64_t)1 << k->key.log2_domain <= l->file->n.h)
         k->key.log2_domain++;
-    CUZK_TRY(own(l, l->file->n.h, CUZK_ZCASH_G1, &h));
+    CUZK_TRY(own(l, l->file->n.h, base_size(l, CUZK_G1), &h));
     CUZK_TRY(convert(l, "h", CUZK_G1, l->file->h, NULL, l->file->n.h, h));
     k->key.h = h;
     return load_queries(l);
 }
 
-cuzk_status cuzk_params_key_new(cuzk_params_key **out, const cuzk_params *file,
-                                const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
-                                cuzk_pool *pool, cuzk_progress *progress, cuzk_err *err) {
+static cuzk_status make_key(cuzk_params_key **out, const loader *from) {
+    const cuzk_params *file = from->file;
+    cuzk_err *err = from->err;
     void *mem;
     cuzk_params_counts want;
     *out = NULL;
-    cuzk_params_counts_of(&want, r1cs, density);
+    cuzk_params_counts_of(&want, from->r, from->density);
     if (memcmp(&want, &file->n, sizeof want) != 0)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: the key of another circuit",
                             file->name);
     if (cuzk_alloc(&mem, 1, sizeof(cuzk_params_key)) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", file->name);
-    const loader l = {mem, file, r1cs, density, pool, progress, err};
+    loader l = *from;
+    l.k = mem;
     const cuzk_status st = load(&l);
     if (st == CUZK_OK)
         *out = mem;
     else
         cuzk_params_key_free(mem);
     return st;
+}
+
+cuzk_status cuzk_params_key_new(cuzk_params_key **out, const cuzk_params *file,
+                                const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
+                                cuzk_pool *pool, cuzk_progress *progress, cuzk_err *err) {
+    const loader l = {NULL, file, r1cs, density, pool, progress, false, err};
+    return make_key(out, &l);
+}
+
+cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file,
+                                    const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
+                                    cuzk_pool *pool, cuzk_err *err) {
+    const loader l = {NULL, file, r1cs, density, pool, NULL, true, err};
+    return make_key(out, &l);
 }
 
 void cuzk_params_key_free(cuzk_params_key *k) {

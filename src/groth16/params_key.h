@@ -32,6 +32,11 @@ cuzk_status cuzk_params_key_new(cuzk_params_key **out, const cuzk_params *file,
                                 const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                 cuzk_pool *pool, cuzk_progress *progress,
                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* A key of logarithms (cuzk_proving_key.logs): the five arrays of `file` hold plain scalars of 32
+ * bytes in place of points. Takes 32 bytes for each. */
+cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file,
+                                    const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
+                                    cuzk_pool *pool, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_params_key_free(cuzk_params_key *k);
 
 #endif

@@ -164,6 +164,7 @@ static void list_dense(setup *s, section which) {
 /* ---- points ---- */
 
 static cuzk_status put(setup *s, const void *data, size_t n, cuzk_err *err) {
+    if (!s->out) return CUZK_OK; /* a key of logarithms has no file */
     cuzk_hash_update(s->hash, data, n);
     return cuzk_out_write(s->out, data, n, err);
 }
@@ -330,6 +331,107 @@ static void release(setup *s) {
     cuzk_fixed_base_free(s->table[1]);
     cuzk_hash_free(s->hash);
     cuzk_wipe(s, sizeof *s);
+}
+
+/* ---- the key as logarithms ---- */
+
+static cuzk_status no_zero(const setup *s, const filler *f, cuzk_err *err) {
+    if (!atomic_load(&f->zero)) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                        "%s: a wire is in no constraint, or vanishes for these secrets: choose "
+                        "another seed",
+                        s->name);
+}
+
+/* All scalars of a section; *logs is big memory of n + 1 of them. */
+static cuzk_status section_logs(setup *s, section which, size_t n, cuzk_u256 **logs,
+                                cuzk_err *err) {
+    cuzk_u256 *const batch = s->scalars;
+    filler f = {.s = s, .which = which};
+    void *mem;
+    atomic_init(&f.zero, false);
+    if (cuzk_big_alloc(&mem, (n + 1) * sizeof **logs) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory for %zu logarithms",
+                            s->name, n);
+    *logs = mem;
+    s->scalars = *logs;
+    cuzk_pool_run_ranges(s->pool, n, 1024, 4, fill_range, &f);
+    s->scalars = batch;
+    return no_zero(s, &f, err);
+}
+
+/* The columns are given back as soon as the sections are there, before these are sorted. */
+static void drop_columns(setup *s) {
+    const size_t wires = s->n_wires * sizeof(cuzk_u256);
+    cuzk_u256 **const columns[] = {&s->col[0], &s->col[1], &s->col[2]};
+    for (int i = 0; i < 3; i++) {
+        cuzk_wipe(*columns[i], wires);
+        cuzk_big_free(*columns[i], wires);
+        *columns[i] = NULL;
+    }
+}
+
+static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
+    cuzk_u256 *logs[4] = {NULL, NULL, NULL, NULL};
+    const size_t n[4] = {s->n.h, s->n.l, s->n.a, s->n.b};
+    const section which[4] = {SECTION_H, SECTION_L, SECTION_A, SECTION_B};
+    char *name = NULL;
+    CUZK_TRY(columns(s, err));
+    constants(s);
+    cuzk_status st = cuzk_fixed_base_new(&s->table[0], s->curve, CUZK_G1, s->curve->g1.generator,
+                                         s->n.ic, s->pool);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "fixed-base table: %s", cuzk_status_text(st));
+    CUZK_TRY(make_vk(s, err));
+    for (int i = 0; i < 4 && st == CUZK_OK; i++) {
+        if (i >= 2) list_dense(s, which[i]);
+        st = section_logs(s, which[i], n[i], &logs[i], err);
+    }
+    if (st == CUZK_OK) {
+        drop_columns(s);
+        st = cuzk_strdup(&name, s->name);
+    }
+    if (st == CUZK_OK) {
+        const cuzk_params sections = {.name = name,
+                                      .n = s->n,
+                                      .h = (const uint8_t *)logs[0],
+                                      .l = (const uint8_t *)logs[1],
+                                      .a = (const uint8_t *)logs[2],
+                                      .b1 = (const uint8_t *)logs[3],
+                                      .b2 = (const uint8_t *)logs[3],
+                                      .vk = *s->vk};
+        st = cuzk_params_key_of_logs(out, &sections, s->r, s->density, s->pool, err);
+    }
+    cuzk_free(name);
+    for (int i = 0; i < 4; i++) {
+        if (logs[i]) cuzk_wipe(logs[i], (n[i] + 1) * sizeof **logs);
+        cuzk_big_free(logs[i], (n[i] + 1) * sizeof **logs);
+    }
+    return st;
+}
+
+cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs,
+                                    const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
+                                    const char *name, cuzk_pool *pool, cuzk_err *err) {
+    cuzk_params_vk vk;
+    setup s = {.r = r1cs,
+               .density = density,
+               .toxic = toxic,
+               .name = name,
+               .curve = cuzk_curve_get(CUZK_BLS12_381),
+               .fr = r1cs->fr,
+               .pool = pool,
+               .vk = &vk};
+    *out = NULL;
+    memset(&vk, 0, sizeof vk);
+    cuzk_params_counts_of(&s.n, r1cs, density);
+    s.n_wires = (size_t)s.n.ic + s.n.l;
+    while ((uint64_t)1 << s.log2n <= s.n.h)
+        s.log2n++;
+    cuzk_status st = allocate(&s, err);
+    if (st == CUZK_OK) st = make_logs(&s, out, err);
+    cuzk_params_vk_free(&vk);
+    release(&s);
+    return st;
 }
 
 cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,

@@ -31,12 +31,15 @@ static void random_plain(const cuzk_fr_ops *fr, cuzk_u256 *out) {
     fr->from_mont(out, out);
 }
 
-/* n points, one in seven at infinity. */
-static void *make_points(test_key *k, cuzk_group group, size_t n, bool five) {
+/* n points, one in seven at infinity, and their logarithms. */
+static void *make_points(test_key *k, cuzk_group group, size_t n, bool five, const void **logs) {
     const cuzk_curve *curve = k->key.curve;
     const cuzk_group_ops *g = cuzk_curve_group(curve, group);
     const size_t distinct = five ? 5 : n;
     uint8_t *out = keep(k, n, g->point_size);
+    cuzk_u256 *log = keep(k, n, sizeof *log);
+    const cuzk_u256 zero = {{0, 0, 0, 0}};
+    *logs = log;
     cuzk_u256 *scalars = zeroed(distinct, sizeof *scalars);
     uint8_t *points = zeroed(distinct, g->point_size);
     for (size_t i = 0; i < distinct; i++)
@@ -47,7 +50,10 @@ static void *make_points(test_key *k, cuzk_group group, size_t n, bool five) {
         if (test_rng() % 7 == 0) continue;
         const size_t from = five ? test_rng() % 5 : i;
         memcpy(out + i * g->point_size, points + from * g->point_size, g->point_size);
-        if (five && test_rng() % 2) g->neg(out + i * g->point_size, out + i * g->point_size);
+        log[i] = scalars[from];
+        if (!five || test_rng() % 2) continue;
+        g->neg(out + i * g->point_size, out + i * g->point_size);
+        curve->fr->sub(&log[i], &zero, &log[i]);
     }
     cuzk_free(scalars);
     cuzk_free(points);
@@ -64,8 +70,10 @@ static size_t make_slots(test_key *k, size_t n, uint32_t **out) {
     return count;
 }
 
-static void make_query(test_key *k, cuzk_query *q, cuzk_group group, size_t first, bool mapped,
-                       bool five) {
+static void make_query(test_key *k, cuzk_query *q, cuzk_query *q_logs, cuzk_group group,
+                       size_t first, bool mapped, bool five) {
+    static const cuzk_u256 one = {{1, 0, 0, 0}};
+    const void *full_logs, *bit_logs;
     uint32_t *slots;
     memset(q, 0, sizeof *q);
     q->n_full = k->key.n_full - first;
@@ -75,12 +83,18 @@ static void make_query(test_key *k, cuzk_query *q, cuzk_group group, size_t firs
         q->n_full = make_slots(k, k->key.n_full, &slots);
         q->full_slots = slots;
     }
-    q->full_bases = make_points(k, group, q->n_full, five);
+    q->full_bases = make_points(k, group, q->n_full, five, &full_logs);
+    *q_logs = *q;
+    q_logs->full_bases = full_logs;
     if (k->key.n_bits == 0) return;
     q->n_bits = make_slots(k, k->key.n_bits, &slots);
     q->bit_slots = slots;
-    q->bit_bases = make_points(k, group, q->n_bits, five);
+    q->bit_bases = make_points(k, group, q->n_bits, five, &bit_logs);
     q->one_base = cuzk_curve_group(k->key.curve, group)->generator;
+    *q_logs = *q;
+    q_logs->full_bases = full_logs;
+    q_logs->bit_bases = bit_logs;
+    q_logs->one_base = &one;
 }
 
 /* Rows of no to six terms in any order, and one long row. */
@@ -117,11 +131,20 @@ void test_key_make(test_key *k, const test_key_shape *shape) {
     key->n_bits = shape->n_bits;
     key->h_form = shape->h_form;
     make_rows(k);
-    key->h = make_points(k, CUZK_G1, n, five);
-    make_query(k, &key->a, CUZK_G1, 0, false, five);
-    make_query(k, &key->b1, CUZK_G1, 0, true, five);
-    make_query(k, &key->b2, CUZK_G2, 0, true, five);
-    make_query(k, &key->l, CUZK_G1, key->n_full > 2 ? 2 : 0, false, five);
+    const void *h_logs;
+    cuzk_query q[4];
+    key->h = make_points(k, CUZK_G1, n, five, &h_logs);
+    make_query(k, &key->a, &q[0], CUZK_G1, 0, false, five);
+    make_query(k, &key->b1, &q[1], CUZK_G1, 0, true, five);
+    make_query(k, &key->b2, &q[2], CUZK_G2, 0, true, five);
+    make_query(k, &key->l, &q[3], CUZK_G1, key->n_full > 2 ? 2 : 0, false, five);
+    k->log_key = *key;
+    k->log_key.logs = true;
+    k->log_key.h = h_logs;
+    k->log_key.a = q[0];
+    k->log_key.b1 = q[1];
+    k->log_key.b2 = q[2];
+    k->log_key.l = q[3];
 }
 
 void test_key_free(test_key *k) {

@@ -16,7 +16,8 @@ typedef struct test_key_shape {
 
 typedef struct test_key {
     cuzk_proving_key key;
-    void *owned[24];
+    cuzk_proving_key log_key; /* the same, logarithms in place of points */
+    void *owned[48];
     int n_owned;
 } test_key;
 

@@ -27,22 +27,27 @@ static void same_sums(const cuzk_curve *c, const cuzk_groth16_sums *want,
 static void compare(const test_key_shape *shape, unsigned patterns) {
     test_key k;
     test_key_make(&k, shape);
-    test_device ours[3] = {{.backend = cpu}, {.backend = cuda[0]}, {.backend = cuda[1]}};
-    for (int d = 0; d < 3; d++)
-        test_device_load(&ours[d], &k.key);
+    enum { DEVICES = 4 }; /* the last loads logarithms */
+    test_device ours[DEVICES] = {
+        {.backend = cpu}, {.backend = cuda[0]}, {.backend = cuda[1]}, {.backend = cuda[1]}};
+    for (int d = 0; d < DEVICES; d++)
+        test_device_load(&ours[d], d < 3 ? &k.key : &k.log_key);
     for (int p = 0; p < TEST_PATTERNS; p++) {
         if (!(patterns >> p & 1)) continue;
         test_wires w;
         test_wires_make(&w, &k.key, (test_pattern)p, p % 2 == 1);
         cuzk_groth16_sums want, got;
         test_device_run(&ours[0], &w.wires, &want, NULL);
-        for (int d = 1; d < 3; d++) {
+        for (int d = 1; d < DEVICES; d++) {
             char what[128];
             cuzk_sums_stats stats;
             snprintf(what, sizeof what, "%s, 2^%u, %zu values, %zu bits, %s, form %d%s%s",
                      k.key.curve->name, shape->log2_domain, shape->n_full, shape->n_bits,
                      test_pattern_name((test_pattern)p), (int)shape->h_form,
-                     shape->five_bases ? ", five bases" : "", d == 2 ? ", tables" : "");
+                     shape->five_bases ? ", five bases" : "",
+                     d == 1   ? ""
+                     : d == 2 ? ", tables"
+                              : ", logarithms");
             test_device_run(&ours[d], &w.wires, &got, &stats);
             same_sums(k.key.curve, &want, &got, what);
             assert_true(stats.bytes_in >= shape->n_full * 32);
@@ -51,7 +56,7 @@ static void compare(const test_key_shape *shape, unsigned patterns) {
         }
         test_wires_free(&w);
     }
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < DEVICES; d++)
         test_device_unload(&ours[d]);
     test_key_free(&k);
 }
@@ -89,6 +94,18 @@ static void bls12_381(void **state) {
     sums_of(CUZK_BLS12_381);
 }
 
+/* The CPU says that it does not take logarithms. */
+static void logs_on_cpu(void **state) {
+    (void)state;
+    const test_key_shape shape = {CUZK_BN254, 2, 3, 0, CUZK_H_COSET_VALUES, false};
+    test_key k;
+    cuzk_device_key *loaded;
+    cuzk_err err = {0};
+    test_key_make(&k, &shape);
+    assert_int_equal(cpu->ops->key_load(cpu, &loaded, &k.log_key, &err), CUZK_STATUS_USAGE);
+    test_key_free(&k);
+}
+
 /* Above the combs' sizes even with tables. */
 static void large(void **state) {
     (void)state;
@@ -104,6 +121,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bn254),
         cmocka_unit_test(bls12_381),
+        cmocka_unit_test(logs_on_cpu),
         cmocka_unit_test(large),
     };
     cuzk_err err = {0};

@@ -1,7 +1,10 @@
 /* From witness values to lists of points (prover.cuh). Each thread looks at one base; a block finds
  * room for its entries with a scan and one addition to the list's counter, so the order within a
  * list changes from run to run, and its sum does not. */
+#include "backend/cuda/digits.cuh"
 #include "backend/cuda/prover.cuh"
+
+using namespace cuzk_gpu;
 
 namespace {
 
@@ -29,15 +32,6 @@ __device__ __forceinline__ uint32_t block_scan(uint32_t v, uint32_t *shared, uin
     return before + sum - v;
 }
 
-struct value {
-    uint32_t w[8];
-};
-
-__device__ __forceinline__ value load_value(const uint4 *full, uint32_t i) {
-    const uint4 a = full[2 * (size_t)i], b = full[2 * (size_t)i + 1];
-    return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
-}
-
 __device__ __forceinline__ bool is_small(const value &v) {
     return (v.w[1] | v.w[2] | v.w[3] | v.w[4] | v.w[5] | v.w[6] | v.w[7]) == 0;
 }
@@ -48,18 +42,6 @@ __device__ __forceinline__ bool chosen(const cuzk__choice &c, uint32_t i) {
     if (slot == CUZK__SLOT_ONE) return true;
     const uint32_t bit = slot & ~CUZK__SLOT_BIT;
     return c.bits[bit / 32] >> (bit % 32) & 1;
-}
-
-/* The lowest signed digit of v in [-2^(window-1), 2^(window-1)], which is taken off v. */
-__device__ __forceinline__ int take_digit(value &v, int window, int &carry) {
-    const uint32_t low = v.w[0] & ((1u << window) - 1);
-    for (int k = 0; k < 7; k++)
-        v.w[k] = __funnelshift_r(v.w[k], v.w[k + 1], window);
-    v.w[7] >>= window;
-    int d = (int)low + carry;
-    carry = d > 1 << (window - 1);
-    if (carry) d -= 1 << window;
-    return d;
 }
 
 __global__

@@ -18,17 +18,46 @@ enum { COMB_MOST_WIRES = 1 << 17, COMB_MOST_H = 1 << 16, COMB_WIDEST = 7, COMB_N
 /* Of G1; G2 may take twice that. H, whose values are all full, gains most by wide digits. */
 static const size_t COMB_BYTES_WIRES = (size_t)2 << 30, COMB_BYTES_H = (size_t)6 << 30;
 
-/* Writes points one by one through the ring. */
+/* Keys of logarithms: the generators' combs, and where a part of the ring goes before it is
+ * multiplied out. */
+enum { LOG_WINDOW = 12, LOG_BYTES = 32 };
+struct key_logs {
+    cuzk__gpu_query comb[2]; /* G1, G2 */
+    void *scalars;
+};
+
+/* Writes bases one by one through the ring: points, or logarithms that become points. */
 struct point_writer {
     cuzk_gpu_backend *b;
     char *device, *part;
-    size_t used, size; /* bytes; of a point */
+    size_t used, size; /* bytes; of a base as the key has it */
+    const cuzk__sum_ops *ops;
+    const cuzk__gpu_query *comb; /* of logarithms; NULL: points */
+    void *scalars;
 };
+
+static point_writer writer(cuzk_gpu_backend *b, const cuzk_gpu_key *k, const cuzk__gpu_query *q,
+                           void *to) {
+    point_writer w = {};
+    w.b = b;
+    w.device = (char *)to;
+    w.ops = q->ops;
+    w.size = k->logs ? (size_t)LOG_BYTES : q->ops->point_bytes;
+    if (k->logs) {
+        w.comb = &k->logs->comb[q->group == CUZK_G2];
+        w.scalars = k->logs->scalars;
+    }
+    return w;
+}
 
 static cuzk_status flush(point_writer *w, cuzk_err *err) {
     if (!w->part || w->used == 0) return CUZK_OK;
-    CUZK_TRY(cuzk__ring_send(w->b, w->device, w->used, err));
-    w->device += w->used;
+    const size_t n = w->used / w->size;
+    CUZK_TRY(cuzk__ring_send(w->b, w->comb ? w->scalars : w->device, w->used, err));
+    if (w->comb)
+        CUZK_TRY(w->ops->fixed_base(w->b->dev, w->comb->points, w->comb->window, w->comb->windows,
+                                    w->scalars, w->device, n, err));
+    w->device += n * w->ops->point_bytes;
     w->part = NULL;
     w->used = 0;
     return CUZK_OK;
@@ -89,15 +118,15 @@ static cuzk_status find_finite(finite_bases *f, const cuzk_proving_key *key, con
 
 /* Full bases to the beginning of query->points, the others `rest` points further on. */
 static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, size_t rest,
-                             const cuzk_query *q, cuzk_err *err) {
-    const size_t size = query->ops->point_bytes;
-    point_writer w = {b, (char *)query->points, NULL, 0, size};
+                             const cuzk_gpu_key *k, const cuzk_query *q, cuzk_err *err) {
+    point_writer w = writer(b, k, query, query->points);
+    const size_t size = w.size;
     for (size_t i = 0; i < q->n_full; i++) {
         const char *p = (const char *)q->full_bases + i * size;
         if (!is_infinity(p, size)) CUZK_TRY(put(&w, p, err));
     }
     CUZK_TRY(flush(&w, err));
-    w.device = (char *)query->points + rest * size;
+    w.device = (char *)query->points + rest * query->ops->point_bytes;
     for (size_t i = 0; i < q->n_bits; i++) {
         const char *p = (const char *)q->bit_bases + i * size;
         if (!is_infinity(p, size)) CUZK_TRY(put(&w, p, err));
@@ -155,7 +184,7 @@ static cuzk_status fill_comb(cuzk_gpu_backend *b, cuzk_curve_id curve, const cuz
 
 /* Comb or sorted: whatever follows the bases. */
 static cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
-                                cuzk_err *err) {
+                                size_t h_limit, cuzk_err *err) {
     const cuzk_curve_id curve = k->base.key->curve->id;
     if (q->window) return fill_comb(b, curve, q, err);
     if (q->n_full == 0) return CUZK_OK;
@@ -166,7 +195,7 @@ static cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_
     c.group = q->group;
     c.n = q->n_full;
     c.factor = b->tables ? 0 : 1;
-    c.table_limit = info.bytes_free / 8;
+    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : info.bytes_free / 8;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
     cuzk_cuda_msm_info m;
@@ -183,7 +212,8 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
     q->ops = cuzk__sum_group(key->curve->id, q->group);
     finite_bases f = {};
     void *mem = NULL;
-    cuzk_status st = find_finite(&f, key, from, q->ops->point_bytes, err);
+    cuzk_status st =
+        find_finite(&f, key, from, k->logs ? (size_t)LOG_BYTES : q->ops->point_bytes, err);
     q->n_full = f.n_full;
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
@@ -193,12 +223,41 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
         q->slots = (uint32_t *)mem;
         k->bytes.points += (size_t)f.n * 4;
         CUZK_TRY_GOTO(cuzk__ring_upload(b, q->slots, f.slots, (size_t)f.n * 4, err), done);
-        CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, from, err), done);
-        CUZK_TRY_GOTO(finish_query(b, k, q, err), done);
+        CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, k, from, err), done);
+        CUZK_TRY_GOTO(finish_query(b, k, q, 0, err), done);
     }
 done:
     cuzk_free(f.slots);
     return st;
+}
+
+/* H's table may take what is left, as long as a slot still fits beside it. Its bases, which a
+ * table holds too, go when there is one. */
+static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    static const size_t margin = (size_t)512 << 20;
+    cuzk__gpu_query *q = &k->query[CUZK__Q_H];
+    cuzk_cuda_info info;
+    cuzk_cuda_msm_info m;
+    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    size_t limit = info.bytes_free / 8 * 3;
+    for (;;) {
+        CUZK_TRY(finish_query(b, k, q, limit, err));
+        CUZK_TRY(cuzk__gpu_slot_bytes(k, &k->bytes.slot, err));
+        if (!q->msm) return CUZK_OK;
+        cuzk_cuda_msm_get_info(q->msm, &m);
+        CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+        if (m.factor == 1 || k->bytes.slot + margin <= info.bytes_free) break;
+        cuzk_cuda_msm_free(q->msm);
+        q->msm = NULL;
+        k->bytes.tables -= m.table_bytes;
+        limit = 1;
+    }
+    if (m.factor > 1) {
+        cuzk_cuda_free(b->dev, q->points);
+        q->points = NULL;
+        k->bytes.points -= (size_t)q->n * q->ops->point_bytes;
+    }
+    return CUZK_OK;
 }
 
 /* H: every base, in the order in which the transforms leave the scalars. */
@@ -212,13 +271,16 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     CUZK_TRY(q->ops->prepare(err));
     CUZK_TRY(take_points(b, k, q, true, err));
     const size_t size = q->ops->point_bytes;
-    const size_t bytes = ((size_t)q->n - (coefficients ? 1 : 0)) * size;
-    CUZK_TRY(cuzk__ring_upload(b, q->points, key->h, bytes, err));
+    const size_t count = (size_t)q->n - (coefficients ? 1 : 0);
+    point_writer w = writer(b, k, q, q->points);
+    for (size_t i = 0; i < count; i++)
+        CUZK_TRY(put(&w, (const char *)key->h + i * w.size, err));
+    CUZK_TRY(flush(&w, err));
     if (coefficients) {
-        CUZK_CUDA(cudaMemsetAsync((char *)q->points + bytes, 0, size, b->dev->stream));
+        CUZK_CUDA(cudaMemsetAsync((char *)q->points + count * size, 0, size, b->dev->stream));
         CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
     }
-    return finish_query(b, k, q, err);
+    return finish_h(b, k, err);
 }
 
 static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
@@ -260,6 +322,40 @@ static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err
     return CUZK_OK;
 }
 
+static void free_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
+    if (!k->logs) return;
+    (void)cudaStreamSynchronize(b->dev->stream);
+    cuzk_cuda_free(b->dev, k->logs->comb[0].points);
+    cuzk_cuda_free(b->dev, k->logs->comb[1].points);
+    cuzk_cuda_free(b->dev, k->logs->scalars);
+    cuzk_free(k->logs);
+    k->logs = NULL;
+}
+
+/* The generators' combs: combs of one base. */
+static cuzk_status load_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_curve *curve = k->base.key->curve;
+    void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(key_logs)));
+    k->logs = (key_logs *)mem;
+    CUZK_TRY(cuzk_cuda_alloc(b->dev, &k->logs->scalars, CUZK__RING_BYTES, err));
+    for (int i = 0; i < 2; i++) {
+        cuzk__gpu_query *q = &k->logs->comb[i];
+        q->group = i ? CUZK_G2 : CUZK_G1;
+        q->ops = cuzk__sum_group(curve->id, q->group);
+        q->n = q->n_full = 1;
+        q->window = LOG_WINDOW;
+        q->windows = curve->fr->bits / LOG_WINDOW + 1;
+        q->table = (size_t)q->windows << (LOG_WINDOW - 1);
+        CUZK_TRY(q->ops->prepare(err));
+        CUZK_TRY(cuzk_cuda_alloc(b->dev, &q->points, q->table * q->ops->point_bytes, err));
+        CUZK_TRY(cuzk__ring_upload(b, q->points, cuzk_curve_group(curve, q->group)->generator,
+                                   q->ops->point_bytes, err));
+        CUZK_TRY(fill_comb(b, curve->id, q, err));
+    }
+    return CUZK_OK;
+}
+
 static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     for (cuzk__gpu_query &q : k->query) {
         cuzk_cuda_msm_free(q.msm);
@@ -271,12 +367,14 @@ static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     cuzk_cuda_ntt_free(k->ntt);
     cuzk__gpu_rows_free(&k->rows, b);
     if (k->r1cs) cuzk_cuda_r1cs_free(k->r1cs);
+    free_logs(b, k);
     cuzk_free(k);
 }
 
 static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
+    if (key->logs) CUZK_TRY(load_logs(b, k, err));
     CUZK_TRY(load_rows(b, k, err));
     CUZK_TRY(load_transforms(b, k, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_A, &key->a, err));
@@ -284,8 +382,9 @@ static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
     CUZK_TRY(load_query(b, k, CUZK__Q_B2, &key->b2, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_L, &key->l, err));
     CUZK_TRY(load_h(b, k, err));
-    CUZK_TRY(cuzk__gpu_slot_bytes(k, &k->bytes.slot, err));
-    return cuzk_cuda_sync(b->dev, err);
+    CUZK_TRY(cuzk_cuda_sync(b->dev, err));
+    free_logs(b, k);
+    return CUZK_OK;
 }
 
 cuzk_status cuzk__gpu_key_load(cuzk_backend *base, cuzk_device_key **out,

@@ -43,6 +43,10 @@ struct cuzk__sum_ops {
     /* out[i] = a[i] + b[i] where a[i] = k b[i] for some small k > 1, affine. */
     cuzk_status (*add_multiples)(const cuzk_cuda *dev, const void *a, const void *b, void *out,
                                  size_t n, cuzk_err *err);
+    /* out[i] = scalars[i] times the base whose comb `table` is (plain scalars, n_full 1). */
+    cuzk_status (*fixed_base)(const cuzk_cuda *dev, const void *table, unsigned window,
+                              unsigned windows, const void *scalars, void *out, size_t n,
+                              cuzk_err *err);
     /* Host: the affine sum of n sums. */
     void (*add_up)(const void *sums, unsigned n, cuzk_point *out);
 };
@@ -164,6 +168,7 @@ struct cuzk_gpu_key {
     cuzk_cuda_ntt_scale *to_coset, *from_coset;
     cuzk__gpu_rows rows;
     cuzk_cuda_r1cs *r1cs;
+    struct key_logs *logs; /* while a key of logarithms is loaded */
     cuzk_cuda_key_bytes bytes;
 };
 

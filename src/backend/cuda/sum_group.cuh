@@ -3,6 +3,7 @@
 #ifndef CUZK_BACKEND_CUDA_SUM_GROUP_CUH
 #define CUZK_BACKEND_CUDA_SUM_GROUP_CUH
 
+#include "backend/cuda/digits.cuh"
 #include "backend/cuda/msm_points.cuh"
 #include "backend/cuda/prover.cuh"
 
@@ -102,6 +103,59 @@ __global__ __launch_bounds__(POINT_THREADS) void add_multiples(const typename G:
     out[i] = a;
 }
 
+/* out[i] = scalars[i] G by G's comb: entry (d-1) * windows + w is d 2^(window w) G. One inversion a
+ * block. */
+template <class G>
+__global__ __launch_bounds__(POINT_THREADS) void fixed_base(const typename G::affine *table,
+                                                            int window, int windows,
+                                                            const uint4 *scalars,
+                                                            typename G::affine *out, size_t n) {
+    typedef typename G::E E;
+    constexpr int N = E::N;
+    extern __shared__ uint4 dynamic[];
+    const size_t i = blockIdx.x * (size_t)POINT_THREADS + threadIdx.x;
+    typename G::xyzz p;
+    typename G::affine a;
+    G::clear(&p);
+    if (i < n) {
+        value v = load_value(scalars, (uint32_t)i);
+        int carry = 0;
+        for (int w = 0; w < windows; w++) {
+            const int d = take_digit(v, window, carry);
+            if (d == 0) continue;
+            a = table[(size_t)((d < 0 ? -d : d) - 1) * (size_t)windows + (size_t)w];
+            if (d < 0) G::negate(&a);
+            G::add_affine(&p, &a);
+        }
+    }
+    uint32_t z[N], t[N], x[N], y[N];
+    split_limbs<N>(z, (const uint64_t *)&p.zzz);
+    const bool infinite = words_zero<N>(z);
+    if (infinite) E::one(z);
+    block_invert<E, POINT_THREADS>(z, (uint32_t)__cvta_generic_to_shared(dynamic), 0);
+    if (i >= n) return;
+    /* 1/zz = (zz/zzz)^2 as zz^3 = zzz^2 */
+    E::settle(z);
+    E::canon(z);
+    split_limbs<N>(t, (const uint64_t *)&p.zz);
+    E::mul(t, t, z);
+    E::canon(t);
+    E::sqr(t, t);
+    E::canon(t);
+    split_limbs<N>(x, (const uint64_t *)&p.x);
+    split_limbs<N>(y, (const uint64_t *)&p.y);
+    E::mul(x, x, t);
+    E::mul(y, y, z);
+    E::canon(x);
+    E::canon(y);
+    if (infinite) {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = 0;
+    }
+    join_words<N>((uint64_t *)&a.x, x);
+    join_words<N>((uint64_t *)&a.y, y);
+    out[i] = a;
+}
+
 template <class G> struct sum_group {
     typedef typename G::affine affine;
     typedef typename G::xyzz xyzz;
@@ -111,6 +165,7 @@ template <class G> struct sum_group {
     static cuzk_status prepare(cuzk_err *err) {
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
         CUZK_CUDA(cudaFuncSetAttribute(add_multiples<G>, attr, POINT_SHARED));
+        CUZK_CUDA(cudaFuncSetAttribute(fixed_base<G>, attr, POINT_SHARED));
         return CUZK_OK;
     }
 
@@ -135,8 +190,19 @@ template <class G> struct sum_group {
         return CUZK_OK;
     }
 
+    static cuzk_status multiply(const cuzk_cuda *dev, const void *table, unsigned window,
+                                unsigned windows, const void *scalars, void *out, size_t n,
+                                cuzk_err *err) {
+        const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
+        fixed_base<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+            (const affine *)table, (int)window, (int)windows, (const uint4 *)scalars, (affine *)out,
+            n);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
     static constexpr cuzk__sum_ops ops() {
-        return {sizeof(affine), sizeof(xyzz), prepare, sum, add, G::add_up};
+        return {sizeof(affine), sizeof(xyzz), prepare, sum, add, multiply, G::add_up};
     }
 };
 
