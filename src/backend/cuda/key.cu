@@ -239,6 +239,7 @@ static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
     cuzk_cuda_info info;
     cuzk_cuda_msm_info m;
     CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    const size_t bases = (size_t)q->n * q->ops->point_bytes;
     size_t limit = info.bytes_free / 8 * 3;
     for (;;) {
         CUZK_TRY(finish_query(b, k, q, limit, err));
@@ -246,7 +247,7 @@ static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
         if (!q->msm) return CUZK_OK;
         cuzk_cuda_msm_get_info(q->msm, &m);
         CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
-        if (m.factor == 1 || k->bytes.slot + margin <= info.bytes_free) break;
+        if (m.factor == 1 || k->bytes.slot + margin <= info.bytes_free + bases) break;
         cuzk_cuda_msm_free(q->msm);
         q->msm = NULL;
         k->bytes.tables -= m.table_bytes;
@@ -255,7 +256,7 @@ static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
     if (m.factor > 1) {
         cuzk_cuda_free(b->dev, q->points);
         q->points = NULL;
-        k->bytes.points -= (size_t)q->n * q->ops->point_bytes;
+        k->bytes.points -= bases;
     }
     return CUZK_OK;
 }
