@@ -1,6 +1,6 @@
 /* `cuzk porep|wpost|winning|snap`: what prove and verify share. */
-#ifndef CUZK_CLI_FILECOIN_H
-#define CUZK_CLI_FILECOIN_H
+#ifndef CUZK_FILECOIN_H
+#define CUZK_FILECOIN_H
 
 #include "device.h"
 
