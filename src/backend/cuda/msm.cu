@@ -228,9 +228,11 @@ static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
 }
 
 /* Lists: a bucket of uniform scalars is one list, or few enough to give every thread 24, if that
- * leaves lists of 16 or more; nothing longer than uniform scalars make (four standard deviations
- * above the average), since the longest list decides how long its block works. Slices: 4 to 64
- * buckets, 2^16 threads. */
+ * leaves lists of 16 or more. The longest list decides how long its block works: one list is not
+ * longer than uniform scalars make (four standard deviations above the average); of `parts` lists
+ * each is at most 1 / (parts - 1/2) of the average, so that most buckets have just `parts` and none
+ * of them one less that is much longer (2^22 points: 77 rounds in two chunks instead of 64).
+ * Slices: 4 to 64 buckets, 2^16 threads. */
 static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c) {
     const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
     const size_t average = m->digits / m->all_buckets + 1;
@@ -239,7 +241,7 @@ static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c) {
         root++;
     size_t parts = (want + m->all_buckets - 1) / m->all_buckets;
     if (parts < 2 && average > 64) parts = 2;
-    size_t cap = (average + 4 * root) / parts + 1;
+    size_t cap = parts < 2 ? average + 4 * root + 1 : 2 * average / (2 * parts - 1) + 1;
     if (cap < 16) cap = 16;
     m->cap = (uint32_t)cap;
     m->lists.max_lists = m->all_buckets + m->digits / cap + 1;
