@@ -127,15 +127,15 @@ static void put_text(cuzk_buf *out, const cuzk_sim_scenario *s, const cuzk_sim_r
     put_comparison(out, s, r, false);
 }
 
-static cuzk_status write_timeline(const char *path, const cuzk_sim_scenario *s,
-                                  const cuzk_sim_timeline *t, cuzk_err *err) {
+static cuzk_status write_timeline(const char *path, const cuzk_trace *t, cuzk_err *err) {
     cuzk_buf text = CUZK_BUF_INIT;
     const size_t n = strlen(path);
+    cuzk_status st = CUZK_OK;
     if (n > 4 && strcmp(path + n - 4, ".svg") == 0)
-        cuzk_sim_svg(&text, s, t);
+        st = cuzk_trace_svg(&text, t);
     else
-        cuzk_sim_csv(&text, t);
-    cuzk_status st = cuzk_buf_status(&text);
+        cuzk_trace_write(&text, t);
+    if (st == CUZK_OK) st = cuzk_buf_status(&text);
     if (st == CUZK_OK)
         st = cuzk_write_file(path, text.data, text.len, err);
     else
@@ -146,13 +146,13 @@ static cuzk_status write_timeline(const char *path, const cuzk_sim_scenario *s,
 
 static cuzk_status run_one(cuzk_sim_scenario *s, const options *o, cuzk_buf *out, bool first,
                            cuzk_err *err) {
-    cuzk_sim_timeline timeline = {0};
+    cuzk_trace timeline = {0};
     cuzk_sim_result r;
     for (size_t i = 0; i < o->n_changes; i++)
         CUZK_TRY(cuzk_sim_change(s, o->changes[i], err));
     cuzk_status st = cuzk_sim_run(&r, s, o->timeline ? &timeline : NULL, err);
-    if (st == CUZK_OK && o->timeline) st = write_timeline(o->timeline, s, &timeline, err);
-    cuzk_sim_timeline_free(&timeline);
+    if (st == CUZK_OK && o->timeline) st = write_timeline(o->timeline, &timeline, err);
+    cuzk_trace_free(&timeline);
     CUZK_TRY(st);
     if (!first) cuzk_buf_puts(out, o->json ? ",\n" : "\n");
     if (o->json)

@@ -19,6 +19,7 @@
     X("calldata", cuzk_cmd_calldata, "print a proof as arguments of that contract")                \
     X("bench", cuzk_cmd_bench, "time transforms, sums and proofs, every result checked")           \
     X("simulate", cuzk_cmd_simulate, "what a GPU, a host and a load will give")                    \
+    X("timeline", cuzk_cmd_timeline, "how busy devices were, and why not busier, from a log")      \
     X("circuit", cuzk_cmd_circuit, "list, measure and digest the circuits of Filecoin")
 
 #define CUZK__DECLARE(verb_name, function, text) int function(int argc, char **argv);

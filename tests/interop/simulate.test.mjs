@@ -77,3 +77,31 @@ test('what is wrong is said', (t) => {
   refuses(4, /no-such-directory/, '--preset', 'mix', '--timeline', join(dir, 'no-such-directory/t'));
   assert.deepEqual(readdirSync(dir), ['x.sim']);
 });
+
+test('cuzk timeline reads what simulate wrote', (t) => {
+  const dir = scratch(t);
+  const log = join(dir, 't.log');
+  cuzkOk('simulate', '--preset', 'daemon', '--run', 'one-worker', '--timeline', log);
+  const sum = JSON.parse(cuzkOk('timeline', log, '--json', '--svg', join(dir, 't.svg')).stdout);
+  const [simulated] = run('--preset', 'daemon', '--run', 'one-worker');
+  assert.equal(sum.partitions, 30);
+  assert.equal(sum.unfinished, 0);
+  const [device] = sum.devices;
+  assert.ok(Math.abs((100 * device.busy) / device.span - simulated.gate_busy) < 0.1);
+  const gaps = Object.values(device.gaps).reduce((a, b) => a + b);
+  assert.ok(Math.abs(gaps - (device.span - device.busy)) < 0.01);
+  assert.ok(device.gaps.queued > 0 && device.gaps.staging > 0 && device.gaps.witness === 0);
+  assert.match(readFileSync(join(dir, 't.svg'), 'utf8'), /device 0 kernels/);
+  assert.match(cuzkOk('timeline', log).stdout, /gaps +no work 0\.000 s, witness/);
+});
+
+test('cuzk timeline says what is wrong', (t) => {
+  const dir = scratch(t);
+  const log = join(dir, 'x.log');
+  writeFileSync(log, 'nothing\nTIMELINE,what\n');
+  const result = cuzk('timeline', log);
+  assert.equal(result.status, 3);
+  assert.match(result.stderr, /x\.log: there is no TIMELINE line/);
+  assert.equal(cuzk('timeline').status, 2);
+  assert.equal(cuzk('timeline', join(dir, 'none')).status, 4);
+});

@@ -25,6 +25,21 @@ static void flow_in(sim *s, const cuzk_sim_work *work, uint64_t tag) {
     if (st != CUZK_OK) s->status = cuzk_err_set(s->err, st, "not enough memory to simulate");
 }
 
+/* began: seconds, of what ends now; negative: nothing ends. */
+static void note(sim *s, const sim_part *p, cuzk_trace_event event, double began) {
+    const bool device = event >= CUZK_TRACE_GPU_PICKUP;
+    const cuzk_trace_item item = {.ns = to_ns(s->fluid.now),
+                                  .took = began < 0 ? -1 : to_ns(s->fluid.now - began),
+                                  .job = p->job,
+                                  .event = event,
+                                  .partition = p->index,
+                                  .worker = device ? p->worker : CUZK_TRACE_NONE,
+                                  .device = device ? p->device : CUZK_TRACE_NONE};
+    if (!s->trace || s->status != CUZK_OK) return;
+    const cuzk_status st = cuzk_trace_add(s->trace, &item);
+    if (st != CUZK_OK) s->status = cuzk_err_set(s->err, st, "not enough memory for the timeline");
+}
+
 static void begin_work(sim *s, sim_part *p, cuzk_sim_work_id id) {
     flow_in(s, &kind_of(s, p)->work[id], (uint64_t)(p - s->parts) * WORK_TAGS + id);
 }
@@ -122,17 +137,19 @@ static void on_start(sim *s, const cuzk_sched_action *a) {
     switch (a->stage) {
     case CUZK_STAGE_WITNESS:
         p->witness_begin = now;
+        note(s, p, CUZK_TRACE_SYNTH_START, -1);
         begin_work(s, p, CUZK_SIM_WITNESS);
         break;
     case CUZK_STAGE_STAGE:
         if (j->first_stage < 0) j->first_stage = now;
-        p->slot_begin = now;
+        note(s, p, CUZK_TRACE_GPU_PICKUP, -1);
         p->copied = p->prepared = false;
         wait_device(s, p, HOLD_SECTION);
         break;
     case CUZK_STAGE_COMPUTE:
         if (j->first_kernel < 0) j->first_kernel = now;
         p->gate_begin = now;
+        note(s, p, CUZK_TRACE_GPU_START, -1);
         if (s->devices[p->device].first < 0) s->devices[p->device].first = now;
         p->after = CUZK_SIM_KERNELS;
         wait_device(s, p, HOLD_KERNELS);
@@ -247,8 +264,8 @@ static void witness_ended(sim *s, sim_part *p) {
     const double took = s->fluid.now - p->witness_begin;
     s->witness_time += took;
     s->witness_alone += kind_of(s, p)->work[CUZK_SIM_WITNESS].seconds;
-    p->ready = s->fluid.now;
-    cuzk__sim_span(s, p, CUZK_SIM_LANE_WITNESS, p->witness_begin, s->jobs[p->job].submitted);
+    note(s, p, CUZK_TRACE_SYNTH_END, p->witness_begin);
+    note(s, p, CUZK_TRACE_GPU_QUEUE, -1);
     report(s, p, false);
 }
 
@@ -271,8 +288,7 @@ static void kernels_ended(sim *s, sim_part *p, cuzk_sim_work_id id) {
     if (d->owner == (uint32_t)(p - s->parts)) d->owner = CUZK_SCHED_NONE;
     d->gate_time += s->fluid.now - p->gate_begin;
     d->last = s->fluid.now;
-    cuzk__sim_span(s, p, CUZK_SIM_LANE_GATE, p->gate_begin, p->slot_begin);
-    cuzk__sim_span(s, p, CUZK_SIM_LANE_SLOT, p->slot_begin, p->ready);
+    note(s, p, CUZK_TRACE_GPU_END, p->gate_begin);
     const uint32_t device = p->device;
     report(s, p, false);
     wake_device(s, device);
@@ -479,9 +495,9 @@ static cuzk_status check(const cuzk_sim_scenario *in, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cuzk_sim_run(cuzk_sim_result *out, const cuzk_sim_scenario *in,
-                         cuzk_sim_timeline *timeline, cuzk_err *err) {
-    sim s = {.in = in, .timeline = timeline, .err = err};
+cuzk_status cuzk_sim_run(cuzk_sim_result *out, const cuzk_sim_scenario *in, cuzk_trace *trace,
+                         cuzk_err *err) {
+    sim s = {.in = in, .trace = trace, .err = err};
     *out = (cuzk_sim_result){0};
     CUZK_TRY(check(in, err));
     s.fluid.bandwidth = in->bandwidth;

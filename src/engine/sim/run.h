@@ -21,7 +21,7 @@ typedef struct sim_part {
     hold hold;
     cuzk_sim_work_id after; /* which of KERNELS and TAIL waits at HOLD_KERNELS */
     double since;           /* the begin of what is being measured */
-    double witness_begin, ready, slot_begin, gate_begin;
+    double witness_begin, gate_begin;
     uint32_t worker;
 } sim_part;
 
@@ -43,7 +43,7 @@ typedef struct sim_device {
 
 typedef struct sim {
     const cuzk_sim_scenario *in;
-    cuzk_sim_timeline *timeline;
+    cuzk_trace *trace;
     cuzk_err *err;
     cuzk_status status;
 
@@ -65,7 +65,4 @@ typedef struct sim {
 
 /* measure.c */
 void cuzk__sim_measure(const sim *s, cuzk_sim_result *out);
-/* timeline.c: a failure to allocate makes s->status fail. */
-void cuzk__sim_span(sim *s, const sim_part *p, cuzk_sim_lane lane, double begin, double queued);
-
 #endif

@@ -3,12 +3,13 @@
  * its files.
  *
  *   cuzk_sim_read(&set, text, len, err)      scenarios from a file
- *   cuzk_sim_run(&result, &set.items[i], &timeline_or_NULL, err)
+ *   cuzk_sim_run(&result, &set.items[i], &trace_or_NULL, err)
  */
 #ifndef CUZK_ENGINE_SIM_SIM_H
 #define CUZK_ENGINE_SIM_SIM_H
 
 #include "base/status.h"
+#include "engine/trace/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -143,34 +144,10 @@ typedef struct cuzk_sim_result {
 bool cuzk_sim_compare(const cuzk_sim_scenario *s, const cuzk_sim_result *r, size_t i,
                       const char **name, double *published, double *here);
 
-/* What happened, for drawing. Times in seconds. */
-typedef enum cuzk_sim_lane {
-    CUZK_SIM_LANE_WITNESS,
-    CUZK_SIM_LANE_SLOT,
-    CUZK_SIM_LANE_GATE
-} cuzk_sim_lane;
-
-typedef struct cuzk_sim_span {
-    double begin, queued, end; /* queued: when it began to wait */
-    uint32_t job, partition, kind;
-    uint32_t device, worker;
-    cuzk_sim_lane lane;
-} cuzk_sim_span;
-
-typedef struct cuzk_sim_timeline {
-    cuzk_sim_span *items;
-    size_t n, cap;
-} cuzk_sim_timeline;
-
-/* Runs a scenario. timeline may be NULL; it is appended to, free with cuzk_sim_timeline_free.
- * BAD_INPUT when the scenario makes no sense or a job does not fit; NO_MEMORY. */
-cuzk_status cuzk_sim_run(cuzk_sim_result *out, const cuzk_sim_scenario *s,
-                         cuzk_sim_timeline *timeline, cuzk_err *err) CUZK_MUST_CHECK;
-void cuzk_sim_timeline_free(cuzk_sim_timeline *t);
-
-struct cuzk_buf;
-/* The timeline as lines `TIMELINE,<ms>,<event>,<job>,<detail>` sorted by time, and as a picture. */
-void cuzk_sim_csv(struct cuzk_buf *out, const cuzk_sim_timeline *t);
-void cuzk_sim_svg(struct cuzk_buf *out, const cuzk_sim_scenario *s, const cuzk_sim_timeline *t);
+/* Runs a scenario. What happens is added to trace (may be NULL), in order of time, with the number
+ * of the job in the order of kinds and submission. BAD_INPUT when the scenario makes no sense or a
+ * job does not fit; NO_MEMORY. */
+cuzk_status cuzk_sim_run(cuzk_sim_result *out, const cuzk_sim_scenario *s, cuzk_trace *trace,
+                         cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

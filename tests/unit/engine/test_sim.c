@@ -289,12 +289,12 @@ static void values_can_be_changed(void **state) {
 static void the_timeline_is_in_order_and_whole(void **state) {
     (void)state;
     cuzk_err err = {0};
-    cuzk_sim_timeline t = {0};
+    cuzk_trace t = {0};
     cuzk_buf csv = CUZK_BUF_INIT, svg = CUZK_BUF_INIT;
     read_text(cuzk_sim_preset("daemon"));
     assert_int_equal(cuzk_sim_run(&result, &set.items[0], &t, &err), CUZK_OK);
-    cuzk_sim_csv(&csv, &t);
-    cuzk_sim_svg(&svg, &set.items[0], &t);
+    cuzk_trace_write(&csv, &t);
+    assert_int_equal(cuzk_trace_svg(&svg, &t), CUZK_OK);
     assert_int_equal(cuzk_buf_status(&csv), CUZK_OK);
     assert_int_equal(cuzk_buf_status(&svg), CUZK_OK);
     static const char *const events[] = {",SYNTH_START,", ",SYNTH_END,", ",GPU_QUEUE,",
@@ -303,7 +303,7 @@ static void the_timeline_is_in_order_and_whole(void **state) {
         assert_int_equal(count_of(csv.data, events[i]), 30);
     assert_int_equal(count_of(csv.data, "TIMELINE,"), 180);
     assert_int_equal(count_of(csv.data, ",synth_ms=300\n"), 30);
-    assert_int_equal(count_of(csv.data, ",gpu_ms=100\n"), 30);
+    assert_int_equal(count_of(csv.data, ",gpu_ms=100,device=0\n"), 30);
     long long last = 0;
     for (const char *p = csv.data; (p = strstr(p, "TIMELINE,")) != NULL; p++) {
         const long long at = strtoll(p + 9, NULL, 10);
@@ -314,7 +314,7 @@ static void the_timeline_is_in_order_and_whole(void **state) {
     assert_non_null(strstr(svg.data, "</svg>"));
     cuzk_buf_free(&csv);
     cuzk_buf_free(&svg);
-    cuzk_sim_timeline_free(&t);
+    cuzk_trace_free(&t);
     cuzk_sim_free(&set);
 }
 
