@@ -93,7 +93,7 @@ static int read_options(int argc, char **argv, words *w) {
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
         const char *letter = strchr(letters, c);
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("bench", help);
         if (c == 'T')
             w->table = true;
         else if (letter)
@@ -170,59 +170,68 @@ static int interpret_how(const words *w, cuzk_bench *b) {
 
 typedef cuzk_status operation_fn(cuzk_bench *, cuzk_err *);
 
-/* The operations that read files take size and curve from these. */
-static bool arithmetic_options(const words *w) {
-    return w->curve || w->group || w->log2 || w->pattern || w->vs;
+typedef struct operation {
+    const char *name;
+    int n_files; /* size and curve come from them, when there are any */
+    bool one_partition;
+    operation_fn *cpu, *cuda;
+} operation;
+
+static const operation operations[] = {
+    {"ntt", 0, false, cuzk_bench_ntt, NULL},
+    {"msm", 0, false, cuzk_bench_msm, NULL},
+    {"prove", 2, false, cuzk_bench_prove, cuzk_bench_prove_device},
+    {"witness", 1, true, cuzk_bench_witness, NULL},
+    {"eval", 1, true, cuzk_bench_eval, NULL},
+    {"partition", 2, true, cuzk_bench_partition_proof, cuzk_bench_partition_device},
+};
+
+static const operation *find_operation(const char *name) {
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (strcmp(name, operations[i].name) == 0) return &operations[i];
+    return NULL;
 }
 
-/* The operation's word and its files; NULL after a message. */
-static operation_fn *operation(int n, char **arg, const words *w, cuzk_bench *b) {
-    const char *what = n > 0 ? arg[0] : "";
-    const bool prove = strcmp(what, "prove") == 0;
-    const bool witness = strcmp(what, "witness") == 0, eval = strcmp(what, "eval") == 0;
-    const bool whole = strcmp(what, "partition") == 0;
-    const bool seeded = whole && w->seed;
-    if (n != (seeded ? 2 : prove || whole ? 3 : witness || eval ? 2 : 1)) {
+/* -1 when the options go with the operation; otherwise the exit code. */
+static int options_fit(const operation *op, const words *w, const cuzk_bench *b) {
+    const bool ntt = strcmp(op->name, "ntt") == 0;
+    if (op->n_files && (w->curve || w->group || w->log2 || w->pattern || w->vs))
+        return cuzk_cli_usage(
+            "bench",
+            "%s takes curve and size from its files: only --threads, --runs, --impl and --table go "
+            "with it",
+            op->name);
+    if (w->partition && !op->one_partition)
+        return cuzk_cli_usage("bench", "--partition is for witness, eval and partition");
+    if (w->seed && !(op->cpu == cuzk_bench_partition_proof && b->device.cuda))
+        return cuzk_cli_usage("bench", "--insecure-seed is for partition --device cuda");
+    if (b->device.cuda && !op->cuda)
+        return cuzk_cli_usage(
+            "bench", "--device is for prove and partition; cuzk-gpu-bench times single kernels");
+    if (ntt && (w->group || w->pattern))
+        return cuzk_cli_usage("bench", "--group and --pattern are for msm");
+    return -1;
+}
+
+/* What the operation's word and its files ask for; NULL after a message. */
+static operation_fn *choose(int n, char **arg, const words *w, cuzk_bench *b) {
+    const operation *op = find_operation(n > 0 ? arg[0] : "");
+    if (n > 0 && !op) {
+        cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm, prove, witness, eval or partition",
+                       arg[0]);
+        return NULL;
+    }
+    /* a key from a seed needs no directory */
+    if (!op || n != 1 + op->n_files - (w->seed && op->one_partition && op->n_files > 1)) {
         cuzk_cli_usage("bench", "wants `ntt`, `msm`, `prove ZKEY WTNS`, `witness IN`, `eval IN` or "
                                 "`partition IN DIR`");
         return NULL;
     }
-    if ((prove || witness || eval || whole) && arithmetic_options(w)) {
-        cuzk_cli_usage("bench",
-                       "%s takes curve and size from its files: only --threads, --runs, --impl and "
-                       "--table go with it",
-                       what);
-        return NULL;
-    }
-    if (w->partition && !witness && !eval && !whole) {
-        cuzk_cli_usage("bench", "--partition is for witness, eval and partition");
-        return NULL;
-    }
-    if (w->seed && !(whole && b->device.cuda)) {
-        cuzk_cli_usage("bench", "--insecure-seed is for partition --device cuda");
-        return NULL;
-    }
+    if (options_fit(op, w, b) >= 0) return NULL;
     b->seed = w->seed;
     if (n > 1) b->zkey = arg[1];
     if (n > 2) b->wtns = arg[2];
-    if (b->device.cuda && !prove && !whole) {
-        cuzk_cli_usage("bench",
-                       "--device is for prove and partition; cuzk-gpu-bench times single kernels");
-        return NULL;
-    }
-    if (prove) return b->device.cuda ? cuzk_bench_prove_device : cuzk_bench_prove;
-    if (witness) return cuzk_bench_witness;
-    if (eval) return cuzk_bench_eval;
-    if (whole) return b->device.cuda ? cuzk_bench_partition_device : cuzk_bench_partition_proof;
-    if (strcmp(what, "msm") == 0) return cuzk_bench_msm;
-    if (strcmp(what, "ntt") == 0 && (w->group || w->pattern)) {
-        cuzk_cli_usage("bench", "--group and --pattern are for msm");
-        return NULL;
-    }
-    if (strcmp(what, "ntt") == 0) return cuzk_bench_ntt;
-    cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm, prove, witness, eval or partition",
-                   what);
-    return NULL;
+    return b->device.cuda ? op->cuda : op->cpu;
 }
 
 int cuzk_cmd_bench(int argc, char **argv) {
@@ -236,7 +245,7 @@ int cuzk_cmd_bench(int argc, char **argv) {
     int code = read_options(argc, argv, &w);
     if (code < 0) code = interpret_what(&w, &b);
     if (code < 0) code = interpret_how(&w, &b);
-    operation_fn *run = code < 0 ? operation(argc - optind, argv + optind, &w, &b) : NULL;
+    operation_fn *run = code < 0 ? choose(argc - optind, argv + optind, &w, &b) : NULL;
     if (!run) {
         cuzk_buf_free(&command);
         return code < 0 ? cuzk_status_exit_code(CUZK_STATUS_USAGE) : code;

@@ -1,9 +1,9 @@
 /* Rows of a key in any order, on any number of threads, against a plain loop. */
 #include "support.h"
 
-#include "base/bytes.h"
 #include "backend/backend.h"
 #include "backend/cpu/rows.h"
+#include "base/bytes.h"
 
 enum { N_COEFS = 40000, N_WIRES = 500, ROWS = 4096 };
 
