@@ -148,7 +148,7 @@ static cuzk_status prove_all(prover *p, cuzk_err *err) {
     cuzk_progress progress;
     cuzk_status st = cuzk_alloc((void **)&p->proofs, p->n, sizeof *p->proofs);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
-    cuzk_progress_begin(&progress, stderr, "partitions", p->n);
+    cuzk_progress_begin(&progress, p->n > 1 ? stderr : NULL, "partitions", p->n);
     for (uint32_t i = 0; i < p->n && st == CUZK_OK; i++) {
         st = prove_partition(p, i, err);
         cuzk_progress_add(&progress, 1);
