@@ -68,7 +68,8 @@ typedef struct {
 } job;
 
 static cuzk__costs costs_of(const cuzk__msm_kernel *k) {
-    return (cuzk__costs){.slot_size = k->slot_size, .group_bytes = k->group_bytes};
+    return (cuzk__costs){
+        .slot_size = k->slot_size, .group_bytes = k->group_bytes, .vectors = k->put != NULL};
 }
 
 static void run_thread(void *ctx, size_t t) {

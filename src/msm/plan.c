@@ -5,6 +5,8 @@
 /* The model counts in additions. A bucket costs two when its window's sums are reduced, some more
  * for rows and for batches that are not full, and saves one: its first point is copied. */
 #define REDUCE_PER_BUCKET 1.4
+/* With fast additions the copy costs as much as it saves. */
+#define REDUCE_PER_BUCKET_VECTORS 2.0
 
 enum {
     GROUP_BUCKETS = 1 << 14, /* fewer and a batch meets the same bucket too often */
@@ -47,7 +49,12 @@ static unsigned most_bits(const cuzk__scan *s) {
 /* Buckets beyond a core's cache: an addition then waits for them now and then. */
 static double addition_cost(const cuzk__costs *costs, unsigned c) {
     size_t bytes = costs->slot_size << (c - 1);
+    if (costs->vectors) return bytes > 3u << 20 ? 1.3 : bytes > 3u << 19 ? 1.15 : 1.0;
     return bytes > 8u << 20 ? 1.25 : bytes > 2u << 20 ? 1.08 : bytes > 512u << 10 ? 1.02 : 1.0;
+}
+
+static double reduction_cost(const cuzk__costs *costs) {
+    return costs->vectors ? REDUCE_PER_BUCKET_VECTORS : REDUCE_PER_BUCKET;
 }
 
 static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const cuzk__costs *costs,
@@ -64,7 +71,7 @@ static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const 
         /* a window that two threads share is reduced twice */
         size_t buckets = cuzk__digits_buckets(&d, 0, d.windows);
         buckets += (size_t)(threads - 1) << (c - 1);
-        cost += REDUCE_PER_BUCKET * (double)buckets;
+        cost += reduction_cost(costs) * (double)buckets;
         if (best_cost == 0 || cost < best_cost) best_cost = cost, best = c;
     }
     return best;
@@ -77,6 +84,7 @@ typedef struct {
     const cuzk__digits *d;
     const cuzk__scan *s;
     const cuzk__bit_scan *b;
+    const cuzk__costs *costs;
 } source;
 
 static size_t seg_block(const source *a, unsigned seg, size_t j) {
@@ -96,7 +104,7 @@ static double seg_fixed(const source *a, unsigned seg) {
     if (seg_adds(a, seg) == 0) return 0;
     if (seg < CUZK__SEG_WINDOWS) return a->p->lane_buckets;
     unsigned x = seg - CUZK__SEG_WINDOWS;
-    return REDUCE_PER_BUCKET * (double)cuzk__digits_buckets(a->d, x, x + 1);
+    return reduction_cost(a->costs) * (double)cuzk__digits_buckets(a->d, x, x + 1);
 }
 
 /* The position in the segment before which about `adds` additions lie. */
@@ -164,7 +172,7 @@ static size_t group_most(const cuzk__costs *costs) {
 void cuzk__plan_make(cuzk__plan *p, cuzk__digits *d, const cuzk__scan *s, const cuzk__bit_scan *b,
                      const cuzk_u256 *order, const cuzk__costs *costs, unsigned width,
                      unsigned threads) {
-    source a = {p, d, s, b};
+    source a = {p, d, s, b, costs};
     p->threads = threads < CUZK__PLAN_THREADS ? threads : CUZK__PLAN_THREADS;
     if (width == 0) width = choose_width(s, order, costs, p->threads);
     if (width < CUZK__WIDTH_MIN) width = CUZK__WIDTH_MIN;

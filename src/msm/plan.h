@@ -18,9 +18,11 @@ enum {
     CUZK__SEG_WINDOWS = 2, /* plus the window's number */
 };
 
-/* What the model knows about a kernel: a bucket's bytes, and those of a group of windows. */
+/* What the model knows about a kernel: a bucket's bytes, those of a group of windows, and whether
+ * its additions are so fast that they wait for buckets beyond the second-level cache. */
 typedef struct cuzk__costs {
     size_t slot_size, group_bytes;
+    bool vectors;
 } cuzk__costs;
 
 typedef struct cuzk__plan {
