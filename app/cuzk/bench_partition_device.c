@@ -1,12 +1,14 @@
 /* `cuzk bench partition --device cuda`: proofs of one partition with its key resident. */
 #include "bench_device.h"
 #include "bench_filecoin.h"
+#include "filecoin.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "groth16/params_key.h"
 #include "keys/keys.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,6 +116,117 @@ static cuzk_status check(cuzk_bench *b, resident *r, bool *same, cuzk_err *err) 
     return CUZK_OK;
 }
 
+/* ---- every partition: one is proved while the next one's witness is made ---- */
+
+typedef struct proving {
+    resident *r;
+    cuzk_witness *w;
+    cuzk_proof proof;
+    cuzk_prove_stats stats;
+    cuzk_status st;
+    cuzk_err err;
+    pthread_t thread;
+    bool running;
+} proving;
+
+static void *prove_thread(void *ctx) {
+    proving *j = ctx;
+    const cuzk_wires wires = {.bits = j->w->bits, .full = j->w->full, .montgomery = true};
+    j->st =
+        cuzk_groth16_prove_slot(j->r->slot, &wires, j->r->vk, NULL, &j->proof, &j->stats, &j->err);
+    return NULL;
+}
+
+static cuzk_status start(proving *j, resident *r, cuzk_err *err) {
+    *j = (proving){.r = r, .w = r->p.w};
+    r->p.w = NULL;
+    j->running = pthread_create(&j->thread, NULL, prove_thread, j) == 0;
+    if (j->running) return CUZK_OK;
+    cuzk_witness_free(j->w);
+    return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot start a thread");
+}
+
+static void add_sums(cuzk_sums_stats *to, const cuzk_sums_stats *from) {
+    for (int k = 0; k < CUZK_SUMS_STAGES; k++)
+        to->ns[k] += from->ns[k];
+    to->device_ns += from->device_ns;
+    to->bytes_in += from->bytes_in;
+    to->bytes_out += from->bytes_out;
+}
+
+static cuzk_status join(proving *j, cuzk_proof *out, cuzk_sums_stats *sums, cuzk_err *err) {
+    (void)pthread_join(j->thread, NULL);
+    j->running = false;
+    cuzk_witness_free(j->w);
+    *out = j->proof;
+    add_sums(sums, &j->stats.sums);
+    if (j->st != CUZK_OK && err) *err = j->err;
+    return j->st;
+}
+
+static cuzk_status prove_each(cuzk_bench *b, resident *r, cuzk_proof *proofs, cuzk_sums_stats *sums,
+                              int64_t *witness_ns, cuzk_err *err) {
+    cuzk_bench_partition *p = &r->p;
+    const uint32_t n = p->v->partitions;
+    proving job = {0};
+    cuzk_status st = CUZK_OK;
+    *witness_ns = 0;
+    for (uint32_t i = 0; i <= n && st == CUZK_OK; i++) {
+        const int64_t t = cuzk_now_ns();
+        if (i < n) st = cuzk_vanilla_free_values(p->v, i, p->frees, p->r1cs->n_free, err);
+        if (i < n && st == CUZK_OK) st = cuzk_bench_partition_solve(p, b, err);
+        *witness_ns += cuzk_now_ns() - t;
+        if (i > 0 && st == CUZK_OK) st = join(&job, &proofs[i - 1], sums, err);
+        if (i < n && st == CUZK_OK) st = start(&job, r, err);
+    }
+    cuzk_proof unused;
+    if (job.running) (void)join(&job, &unused, sums, NULL);
+    return st;
+}
+
+/* All proofs at once against the public inputs that follow from the statement, as the chain
+ * derives them. */
+static cuzk_status verify_all(cuzk_bench *b, resident *r, const cuzk_proof *proofs, cuzk_err *err) {
+    const uint32_t n = r->p.v->partitions;
+    cuzk_statement *statement;
+    cuzk_u256 *publics = NULL;
+    CUZK_TRY(cuzk_statement_of_vanilla(&statement, r->p.v, err));
+    cuzk_status st = cuzk_filecoin_publics(&publics, statement, 0, n, err);
+    if (st == CUZK_OK) st = cuzk_groth16_verify_batch(r->vk, publics, proofs, n, b->pool, err);
+    cuzk_free(publics);
+    cuzk_statement_free(statement);
+    return st;
+}
+
+static cuzk_status all_partitions(cuzk_bench *b, resident *r, cuzk_bench_device_series *s,
+                                  cuzk_err *err) {
+    const uint32_t n = r->p.v->partitions;
+    const unsigned runs = b->runs;
+    void *mem;
+    int64_t witness_ns;
+    if (n < 2) return CUZK_OK;
+    if (cuzk_alloc(&mem, n, sizeof(cuzk_proof)) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    memset(&s->sums[0], 0, sizeof s->sums[0]);
+    const int64_t t = cuzk_now_ns();
+    cuzk_status st = prove_each(b, r, mem, &s->sums[0], &witness_ns, err);
+    s->points_ns[0] = cuzk_now_ns() - t;
+    if (st == CUZK_OK) st = verify_all(b, r, mem, err);
+    s->wall_ns[0] = cuzk_now_ns() - t;
+    cuzk_free(mem);
+    if (st != CUZK_OK) return st;
+    fprintf(stderr, "%u partitions: %.2f s, and checked together %.2f s; their witnesses %.2f s\n",
+            n, (double)s->points_ns[0] * 1e-9, (double)s->wall_ns[0] * 1e-9,
+            (double)witness_ns * 1e-9);
+    char variant[64];
+    snprintf(variant, sizeof variant, "%s all %u", r->p.v->circuit->name, n);
+    b->runs = 1;
+    cuzk_bench_device_add(b, &b->device, r->device_key, r->data, s, "partition", variant,
+                          s->wall_ns);
+    b->runs = runs;
+    return CUZK_OK;
+}
+
 static cuzk_status run(cuzk_bench *b, resident *r, cuzk_bench_device_series *s, cuzk_err *err) {
     cuzk_proof proof;
     cuzk_prove_stats stats;
@@ -139,7 +252,7 @@ static cuzk_status run(cuzk_bench *b, resident *r, cuzk_bench_device_series *s, 
     snprintf(variant, sizeof variant, "%s warm_verified", r->p.v->circuit->name);
     cuzk_bench_device_add(b, &b->device, r->device_key, r->data, s, "partition", variant,
                           s->wall_ns);
-    return CUZK_OK;
+    return all_partitions(b, r, s, err);
 }
 
 cuzk_status cuzk_bench_partition_device(cuzk_bench *b, cuzk_err *err) {

@@ -195,7 +195,9 @@ static cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_
     c.group = q->group;
     c.n = q->n_full;
     c.factor = b->tables ? 0 : 1;
-    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : info.bytes_free / 8;
+    /* a key that fills the device leaves what it can to H's table, where most of the work is */
+    const size_t share = k->base.key->log2_domain >= 26 ? 128 : 8;
+    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : info.bytes_free / share;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
     cuzk_cuda_msm_info m;
