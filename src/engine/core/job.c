@@ -54,6 +54,7 @@ static job *take_job(cuzk_sched *s) {
         i = (i + 1) % s->config.max_jobs;
     s->free_job = (i + 1) % s->config.max_jobs;
     s->n_jobs++;
+    s->n_live++;
     return &s->jobs[i];
 }
 
@@ -122,6 +123,7 @@ void cuzk__sched_submit(cuzk_sched *s, const cuzk_sched_job_spec *spec) {
 
 static void free_job(cuzk_sched *s, job *j) {
     if (j->started) cuzk__sched_host_give(s, j->spec.shared, j->spec.reserved);
+    s->n_started -= j->started;
     cuzk__sched_emit_part(s, CUZK_ACT_JOB_FREE, j, NULL);
     j->used = j->started = false;
     j->generation++;
@@ -144,6 +146,7 @@ void cuzk__sched_end(cuzk_sched *s, job *j, cuzk_sched_outcome outcome, cuzk_sch
     a->stage = stage;
     a->reason = reason;
     j->ended = true;
+    s->n_live--;
     if (j->spec.key != NONE) s->keys[j->spec.key].jobs--;
     j->live++; /* so that the record outlives the loop */
     for (uint32_t i = 0; i <= j->spec.n_partitions; i++) {

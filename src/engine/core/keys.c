@@ -136,6 +136,7 @@ bool cuzk__sched_take_host(cuzk_sched *s, part *p) {
     p->has_witness = p->has_scratch = true;
     cuzk__sched_host_take(s, mem_add(j->spec.witness, j->spec.scratch), account);
     if (!j->started) cuzk__sched_host_take(s, j->spec.shared, account);
+    s->n_started += !j->started;
     j->started = true;
     p->holder = true;
     s->holders++;

@@ -105,6 +105,7 @@ struct cuzk_sched {
     uint32_t *slots;                           /* [device][slot]: partition or NONE */
     uint32_t *witness, *finishing, *verifying; /* [worker]: partition or NONE */
     queue queues[QUEUES];
+    uint32_t n_live, n_started;   /* jobs not ended; jobs with memory of their own */
     uint32_t n_jobs, n_parts;     /* used records */
     uint32_t free_job, free_part; /* where to look for a free one */
 

@@ -10,8 +10,21 @@ const char *cuzk_sched_stage_name(cuzk_sched_stage stage) {
     return stage < CUZK_STAGES ? names[stage] : "?";
 }
 
+/* Adds the partitions that some workers run to their stages. */
+static void count_running(const cuzk_sched *s, const uint32_t *workers, uint32_t n,
+                          cuzk_sched_stats *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (workers[i] == NONE) continue;
+        const part *p = &s->parts[workers[i]];
+        if (cuzk__sched_runs(p)) out->running[cuzk__sched_stage_of(p->state)]++;
+    }
+}
+
 void cuzk_sched_get_stats(const cuzk_sched *s, cuzk_sched_stats *out) {
-    *out = (cuzk_sched_stats){.queued = s->queues[Q_WITNESS].n,
+    const cuzk_sched_config *c = &s->config;
+    *out = (cuzk_sched_stats){.jobs = s->n_live,
+                              .started_jobs = s->n_started,
+                              .queued = s->queues[Q_WITNESS].n,
                               .ready = s->queues[Q_READY].n,
                               .host_used = s->host.used[0] + s->host.used[1],
                               .host_limit = s->host.limit,
@@ -19,12 +32,14 @@ void cuzk_sched_get_stats(const cuzk_sched *s, cuzk_sched_stats *out) {
                               .pinned_limit = s->pinned.limit,
                               .draining = s->draining,
                               .witness_paused = s->witness_paused};
-    for (uint32_t i = 0; i < s->config.max_jobs; i++) {
-        out->jobs += s->jobs[i].used && !s->jobs[i].ended;
-        out->started_jobs += s->jobs[i].used && s->jobs[i].started;
-    }
-    for (uint32_t i = 0; i < s->config.max_partitions; i++)
-        if (cuzk__sched_runs(&s->parts[i])) out->running[cuzk__sched_stage_of(s->parts[i].state)]++;
+    count_running(s, s->witness, c->witness_workers + c->reserved_witness_workers, out);
+    count_running(s, s->finishing, c->finishers, out);
+    count_running(s, s->verifying, c->verifiers, out);
+    /* A slot may be kept beyond its stages: what finishes or is verified is counted above. */
+    cuzk_sched_stats slots = {0};
+    count_running(s, s->slots, c->n_devices * slots_of(s), &slots);
+    out->running[CUZK_STAGE_STAGE] = slots.running[CUZK_STAGE_STAGE];
+    out->running[CUZK_STAGE_COMPUTE] = slots.running[CUZK_STAGE_COMPUTE];
 }
 
 void cuzk_sched_get_device(const cuzk_sched *s, uint32_t d, cuzk_sched_device_stats *out) {
@@ -49,7 +64,7 @@ cuzk_sched_key_state cuzk_sched_get_key(const cuzk_sched *s, uint32_t k, uint32_
 typedef struct sums {
     uint64_t host[2], pinned[2], device[CUZK_SCHED_MAX_DEVICES][2];
     uint32_t results[CUZK_SCHED_MAX_DEVICES];
-    uint32_t parts, jobs, holders, queued[QUEUES];
+    uint32_t parts, jobs, live, started, holders, queued[QUEUES];
 } sums;
 
 static void add_mem(sums *t, cuzk_sched_mem m, int account) {
@@ -148,6 +163,8 @@ const char *cuzk_sched_check(const cuzk_sched *s) {
     for (uint32_t i = 0; i < s->config.max_jobs; i++) {
         const job *j = &s->jobs[i];
         t.jobs += j->used;
+        t.live += j->used && !j->ended;
+        t.started += j->used && j->started;
         if (j->used && j->started) add_mem(&t, j->spec.shared, j->spec.reserved);
     }
     add_keys(s, &t);
@@ -155,6 +172,7 @@ const char *cuzk_sched_check(const cuzk_sched *s) {
         t.device[d][0] += s->devices[d].lent;
     if (s->overflow) return "bound of actions";
     if (t.parts != s->n_parts || t.jobs != s->n_jobs) return "records";
+    if (t.live != s->n_live || t.started != s->n_started) return "live jobs";
     if (t.holders != s->holders) return "holders";
     if (!same(&s->host, t.host) || !same(&s->pinned, t.pinned)) return "host memory";
     if (!bounded(&s->host) || !bounded(&s->pinned)) return "bound of host memory";

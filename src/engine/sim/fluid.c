@@ -22,7 +22,7 @@ static void set_rates(fluid *f) {
             if (w->work.bandwidth > 0 && share > slow) slow = share;
         }
         if (f->cores > 0 && w->work.cores > 0 && cores > f->cores) slow *= cores / f->cores;
-        w->rate = 1 / slow;
+        w->rate = 1 / fmin(slow, 1e9); /* finite, whatever was asked for */
     }
 }
 

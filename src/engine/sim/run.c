@@ -8,6 +8,7 @@
 enum { WORK_STALL = CUZK_SIM_WORK_COUNT, WORK_KEY, WORK_TAGS };
 
 static const double GIB = 1073741824.0;
+static const double LONGEST = 1e9; /* seconds; nanoseconds of it fit into 63 bits */
 
 static int64_t to_ns(double seconds) {
     return (int64_t)llround(seconds * 1e9);
@@ -382,6 +383,9 @@ static cuzk_status run(sim *s) {
         if (isinf(t))
             return cuzk_err_set(s->err, CUZK_STATUS_BUG, "scenario %s stands still at %.3f s",
                                 s->in->name, s->fluid.now);
+        if (t > LONGEST)
+            return cuzk_err_set(s->err, CUZK_STATUS_BAD_INPUT,
+                                "scenario %s takes more than thirty years", s->in->name);
         fluid_advance(&s->fluid, t);
         while (s->status == CUZK_OK && fluid_take(&s->fluid, &tag))
             work_ended(s, tag);
