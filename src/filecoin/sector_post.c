@@ -3,6 +3,7 @@
 #include "filecoin/request.h"
 #include "filecoin/sector_internal.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* What a PoSt needs of a sector. */
@@ -98,6 +99,36 @@ static cuzk_status one_sector(cuzk_buf *blob, const cuzk_sector_spec *s, const c
     return st;
 }
 
+struct job {
+    const cuzk_sector_spec *s;
+    cuzk__tree_maker m;
+    const uint8_t *randomness;
+    cuzk_buf *blobs;
+    _Atomic int status;
+};
+
+static void make_sector(void *ctx, size_t i) {
+    struct job *j = ctx;
+    const cuzk_status st = one_sector(&j->blobs[i], j->s, &j->m, (uint32_t)i, j->randomness);
+    if (st != CUZK_OK) atomic_store(&j->status, (int)st);
+    if (j->s->synthetic && j->s->progress) cuzk_progress_add(j->s->progress, 1);
+}
+
+/* Synthetic sectors are many and small, real ones few and large. */
+static cuzk_status make_sectors(cuzk_buf *out, const cuzk_sector_spec *s, const cuzk__tree_maker *m,
+                                const uint8_t randomness[32]) {
+    struct job j = {.s = s, .m = *m, .randomness = randomness};
+    if (s->synthetic) j.m.pool = NULL;
+    CUZK_TRY(cuzk_alloc((void **)&j.blobs, s->sectors, sizeof *j.blobs));
+    cuzk_pool_run(s->synthetic ? m->pool : NULL, s->sectors, make_sector, &j);
+    for (uint32_t i = 0; i < s->sectors; i++) {
+        cuzk__request_blob(out, &j.blobs[i], i == 0);
+        cuzk_buf_free(&j.blobs[i]);
+    }
+    cuzk_free(j.blobs);
+    return (cuzk_status)atomic_load(&j.status);
+}
+
 cuzk_status cuzk__make_post(cuzk_buf *out, const cuzk_sector_spec *s, const cuzk__tree_maker *m,
                             cuzk_err *err) {
     uint8_t randomness[32];
@@ -111,14 +142,7 @@ cuzk_status cuzk__make_post(cuzk_buf *out, const cuzk_sector_spec *s, const cuzk
     cuzk__request_begin(
         out, s, cuzk_proof_kind_name(s->post->winning ? CUZK_KIND_WINNING : CUZK_KIND_WINDOW),
         s->post->sector_size, s->post->number);
-    for (uint32_t i = 0; i < s->sectors; i++) {
-        cuzk_buf blob = CUZK_BUF_INIT;
-        const cuzk_status st = one_sector(&blob, s, m, i, randomness);
-        cuzk__request_blob(out, &blob, i == 0);
-        cuzk_buf_free(&blob);
-        if (st != CUZK_OK) return st;
-        if (s->synthetic && s->progress) cuzk_progress_add(s->progress, 1);
-    }
+    CUZK_TRY(make_sectors(out, s, m, randomness));
     cuzk__request_blobs_end(out);
     cuzk__request_number(out, "miner_id", s->miner);
     cuzk__request_value(out, "randomness", randomness);
