@@ -290,11 +290,15 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
                                   dev->stream));
         CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_COUNTED), dev->stream));
     }
-    if (lane->many) return cuzk_cuda_bits_queue_list(lane->many, lane->list, lane->counts, err);
+    if (!q->window) s->bytes_out += 8;
+    if (lane->many) {
+        s->bytes_out += q->ops->xyzz_bytes;
+        return cuzk_cuda_bits_queue_list(lane->many, lane->list, lane->counts, err);
+    }
     CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
     CUZK_CUDA(
         cudaMemcpyAsync(lane->host_last, lane->last, last, cudaMemcpyDeviceToHost, dev->stream));
-    s->bytes_out += last + (q->window ? 0 : 8);
+    s->bytes_out += last;
     return CUZK_OK;
 }
 
