@@ -1,0 +1,61 @@
+// --device: what is asked for is used, or the command fails; nothing falls back.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { cuzk, cuzkOk, scratch, vectorsDir } from './lib/env.mjs';
+
+const base = join(vectorsDir, 'bn128/mul3');
+const inputs = [join(base, 'circuit_final.zkey'), join(base, 'witness.wtns')];
+const stages = ['eval', 'ntt', 'msm_a', 'msm_b1', 'msm_b2', 'msm_c', 'msm_h'];
+
+test('on the CPU every stage says so', (t) => {
+  const dir = scratch(t);
+  const out = [join(dir, 'proof.json'), join(dir, 'public.json')];
+  for (const words of [[], ['--device', 'cpu']]) {
+    const report = JSON.parse(cuzkOk('prove', '--json', ...words, ...inputs, ...out).stdout);
+    assert.equal(report.device, 'cpu');
+    assert.equal(report.sums_on, 'cpu');
+    assert.deepEqual(report.stage_devices, Object.fromEntries([...stages, 'verify'].map((s) => [s, 'cpu'])));
+    assert.equal(report.device_ms, undefined);
+  }
+});
+
+test('a CUDA device computes, or the command fails with exit code 5 and writes nothing', (t) => {
+  const dir = scratch(t);
+  const result = cuzk('prove', '--json', '--device', 'cuda', ...inputs, join(dir, 'p'), join(dir, 'q'));
+  if (result.status === 0) {
+    const report = JSON.parse(result.stdout);
+    assert.equal(report.device, 'cuda:0');
+    for (const stage of stages) assert.equal(report.stage_devices[stage], 'cuda:0');
+    assert.equal(report.stage_devices.verify, 'cpu');
+    assert.ok(report.bytes_to_device > 0 && report.device_name.length > 0);
+    return;
+  }
+  assert.equal(result.status, 5, result.stderr);
+  assert.match(result.stderr, /^cuzk prove: [^\n]*(no CUDA device 0|built without CUDA)[^\n]*\n$/);
+  assert.equal(result.stdout, '');
+  assert.deepEqual(readdirSync(dir), []);
+});
+
+test('a device far beyond any is none', (t) => {
+  const dir = scratch(t);
+  const result = cuzk('prove', '--device', 'cuda:1000', ...inputs, join(dir, 'p'), join(dir, 'q'));
+  assert.equal(result.status, 5, result.stderr);
+  assert.match(result.stderr, /cuda:1000|CUDA device 1000/);
+  assert.deepEqual(readdirSync(dir), []);
+  assert.equal(cuzk('bench', 'prove', '--device', 'cuda:1000', ...inputs).status, 5);
+});
+
+test('other words are a wrong use', (t) => {
+  const dir = scratch(t);
+  for (const word of ['gpu', 'cuda:', 'cuda:x', 'cuda:99999', 'cudas', '']) {
+    const result = cuzk('prove', '--device', word, ...inputs, join(dir, 'p'), join(dir, 'q'));
+    assert.equal(result.status, 2, `${word}: ${result.stderr}`);
+  }
+  assert.equal(cuzk('bench', 'msm', '--device', 'cuda').status, 2);
+  assert.equal(cuzk('bench', 'partition', '--insecure-seed', '00', inputs[0]).status, 2);
+  assert.equal(cuzk('porep', 'verify', '--device', 'cuda', ...inputs).status, 2);
+  assert.deepEqual(readdirSync(dir), []);
+});

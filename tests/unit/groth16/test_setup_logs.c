@@ -1,0 +1,132 @@
+/* A key of logarithms is the same key as the file that setup writes: every base of the file is its
+ * logarithm times the generator, in the same place. */
+#include "support.h"
+
+#include "bellperson.h"
+
+#include "base/file.h"
+#include "groth16/setup.h"
+
+#include <unistd.h>
+
+static void same_bases(const cuzk_group_ops *g, const void *points, const void *logs, size_t n,
+                       size_t *compared) {
+    for (size_t i = 0; i < n; i++) {
+        cuzk_point p;
+        cuzk_u256 k;
+        memcpy(&k, (const uint8_t *)logs + 32 * i, sizeof k);
+        g->mul(&p, g->generator, &k);
+        assert_memory_equal(&p, (const uint8_t *)points + i * g->point_size, g->point_size);
+        ++*compared;
+    }
+}
+
+static void same_query(const cuzk_group_ops *g, const cuzk_query *points, const cuzk_query *logs,
+                       size_t *compared) {
+    assert_int_equal(points->n_bits, logs->n_bits);
+    assert_int_equal(points->n_full, logs->n_full);
+    assert_int_equal(points->first_full, logs->first_full);
+    assert_int_equal(points->one_base != NULL, logs->one_base != NULL);
+    if (points->n_bits) assert_memory_equal(points->bit_slots, logs->bit_slots, 4 * points->n_bits);
+    if (points->n_full)
+        assert_memory_equal(points->full_slots, logs->full_slots, 4 * points->n_full);
+    same_bases(g, points->bit_bases, logs->bit_bases, points->n_bits, compared);
+    same_bases(g, points->full_bases, logs->full_bases, points->n_full, compared);
+    if (points->one_base) same_bases(g, points->one_base, logs->one_base, 1, compared);
+}
+
+static cuzk_params_key *key_of_file(const sector *s, const cuzk_toxic *toxic, cuzk_pool *pool) {
+    char path[] = "/tmp/cuzk_logs_XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    cuzk_out out;
+    cuzk_params_vk vk;
+    cuzk_params *file;
+    cuzk_params_key *key;
+    uint8_t hash[64];
+    cuzk_err err = {0};
+    cuzk_status st = cuzk_out_open(&out, path, &err);
+    if (st == CUZK_OK)
+        st = cuzk_groth16_setup_params(s->r, &s->density, toxic, "file", &out, &vk, hash, pool,
+                                       NULL, &err);
+    if (st == CUZK_OK) st = cuzk_out_sync(&out, &err);
+    if (st == CUZK_OK) st = cuzk_out_commit(&out, &err);
+    if (st == CUZK_OK) st = cuzk_params_open(&file, path, &s->counts, "file", pool, &err);
+    if (st == CUZK_OK) st = cuzk_params_key_new(&key, file, s->r, &s->density, pool, NULL, &err);
+    if (st != CUZK_OK) fail_msg("%s", err.msg);
+    cuzk_params_free(file);
+    cuzk_params_vk_free(&vk);
+    unlink(path);
+    return key;
+}
+
+static void compare(void (*make)(sector *s), unsigned threads) {
+    sector s;
+    cuzk_pool *pool;
+    cuzk_toxic toxic;
+    cuzk_params_key *logs;
+    cuzk_err err = {0};
+    size_t compared = 0;
+    assert_int_equal(cuzk_pool_new(&pool, threads), CUZK_OK);
+    make(&s);
+    assert_int_equal(cuzk_toxic_from_seed(&toxic, cuzk_curve_get(CUZK_BLS12_381), "x", 1, &err),
+                     CUZK_OK);
+    cuzk_params_key *points = key_of_file(&s, &toxic, pool);
+    if (cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", pool, &err))
+        fail_msg("%s", err.msg);
+    const cuzk_proving_key *p = &points->key, *l = &logs->key;
+    assert_true(l->logs && !p->logs);
+    assert_string_equal(l->name, "logs");
+    assert_int_equal(p->log2_domain, l->log2_domain);
+    same_query(&p->curve->g1, &p->a, &l->a, &compared);
+    same_query(&p->curve->g1, &p->b1, &l->b1, &compared);
+    same_query(&p->curve->g2, &p->b2, &l->b2, &compared);
+    same_query(&p->curve->g1, &p->l, &l->l, &compared);
+    same_bases(&p->curve->g1, p->h, l->h, ((size_t)1 << p->log2_domain) - 1, &compared);
+    assert_true(compared > 15);
+    assert_memory_equal(p->alpha1, l->alpha1, p->curve->g1.point_size);
+    assert_memory_equal(p->beta1, l->beta1, p->curve->g1.point_size);
+    assert_memory_equal(p->beta2, l->beta2, p->curve->g2.point_size);
+    assert_memory_equal(p->gamma2, l->gamma2, p->curve->g2.point_size);
+    assert_memory_equal(p->delta1, l->delta1, p->curve->g1.point_size);
+    assert_memory_equal(p->delta2, l->delta2, p->curve->g2.point_size);
+    assert_memory_equal(p->ic, l->ic, p->n_inputs * p->curve->g1.point_size);
+    cuzk_params_key_free(logs);
+    cuzk_params_key_free(points);
+    sector_free(&s);
+    cuzk_pool_free(pool);
+}
+
+static void same_key(void **state) {
+    (void)state;
+    compare(cubic_sector, 1);
+    compare(poseidon_sector, 2);
+}
+
+/* Secrets that make a wire vanish are refused, and nothing is left behind. */
+static void vanishing_wire(void **state) {
+    (void)state;
+    sector s;
+    cuzk_toxic toxic;
+    cuzk_params_key *logs = (cuzk_params_key *)&toxic;
+    cuzk_err err = {0};
+    cubic_sector(&s);
+    assert_int_equal(cuzk_toxic_from_seed(&toxic, cuzk_curve_get(CUZK_BLS12_381), "x", 1, &err),
+                     CUZK_OK);
+    memset(&toxic.alpha, 0, sizeof toxic.alpha);
+    memset(&toxic.beta, 0, sizeof toxic.beta);
+    const cuzk_status st =
+        cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", NULL, &err);
+    assert_int_equal(st, CUZK_STATUS_USAGE);
+    assert_null(logs);
+    sector_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_key),
+        cmocka_unit_test(vanishing_wire),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
