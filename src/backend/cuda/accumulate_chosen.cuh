@@ -46,7 +46,6 @@ __global__ __launch_bounds__(NT, MINB) void choose(const __grid_constant__ choos
     const int t = (int)threadIdx.x;
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
     const stage<E, NT> s = {base + t * 16};
-    const int warp = (int)blockIdx.x / a.sms % (NT / 32);
     if (t == 0) {
         const uint32_t count = *a.count;
         const int m = (int)(count / (gridDim.x * NT * CHOOSE_ROUNDS));
@@ -68,7 +67,7 @@ __global__ __launch_bounds__(NT, MINB) void choose(const __grid_constant__ choos
         lists.first = (uint32_t)first + t;
         uint32_t inv[E::N];
         forward<E, NT>(inv, lists, *m, s);
-        block_invert<E, NT>(inv, base, warp); /* its barriers also protect shared_chunk */
+        block_invert<E, NT>(inv, base, (int)(blockIdx.x / a.sms % (NT / 32))); /* its barriers also protect shared_chunk */
         backward<E, NT>(inv, lists, *m, s);
     }
     for (int i = 0; i < *m; i++)

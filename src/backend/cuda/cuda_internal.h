@@ -86,11 +86,12 @@ struct cuzk__cuda_group_ops {
     /* *result: the XYZZ sum of *count <= most affine points; partial: CUZK__SUM_PARTIALS sums. */
     cuzk_status (*sum_points)(const cuzk_cuda *dev, const void *points, const uint32_t *count,
                               size_t most, void *partial, void *result, cuzk_err *err);
-    /* Weighted sums of the buckets (of all points in turn when offset is NULL): 2^lg_slices slices
-     * a set; result: 2 + lg_slices sums a set, the modes of sum_slices. */
+    /* Weighted sums of the buckets (of all points in turn when offset is NULL; parts: a bucket may
+     * have several): 2^lg_slices slices a set; result: 2 + lg_slices sums a set, the modes of
+     * sum_slices. */
     cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
-                          uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
-                          void *partial, void *result, cuzk_err *err);
+                          bool parts, uint32_t buckets, uint32_t sets, int lg_slices, void *acc,
+                          void *run, void *partial, void *result, cuzk_err *err);
     /* out[i] = 2^doublings in[i]; may be in place. */
     cuzk_status (*shift)(const cuzk_cuda *dev, const void *in, void *out, size_t n, int doublings,
                          cuzk_err *err);

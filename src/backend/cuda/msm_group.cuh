@@ -55,11 +55,12 @@ template <class G, int NT, int MINB> struct msm_group {
     }
 
     static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
-                              uint32_t buckets, uint32_t sets, int lg_slices, void *acc, void *run,
-                              void *partial, void *result, cuzk_err *err) {
+                              bool parts, uint32_t buckets, uint32_t sets, int lg_slices, void *acc,
+                              void *run, void *partial, void *result, cuzk_err *err) {
         const uint32_t threads = sets << lg_slices, modes = 2 + (uint32_t)lg_slices;
         reduce_slices<G><<<(threads + 127) / 128, 128, 0, dev->stream>>>(
-            (const affine *)sums, offset, buckets, lg_slices, sets, (xyzz *)acc, (xyzz *)run);
+            (const affine *)sums, offset, parts, buckets, lg_slices, sets, (xyzz *)acc,
+            (xyzz *)run);
         CUZK_CUDA_LAUNCHED();
         const uint32_t chunks = ((1u << lg_slices) + SUM_BLOCK - 1) / SUM_BLOCK;
         sum_slices<G><<<dim3(chunks, modes, sets), SUM_THREADS, SUM_SHARED, dev->stream>>>(

@@ -37,11 +37,12 @@ namespace cuzk_gpu {
     };
 
 /* Thread (set, s): sums over slice s of a set's buckets, b from its end to its begin:
- * run = sum B_b, acc = sum (b - begin + 1) B_b. */
+ * run = sum B_b, acc = sum (b - begin + 1) B_b. The sum of bucket b is at offset[b] if offset[b+1]
+ * is larger; parts: it is the sum of all that stand between. */
 template <class G>
 __global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *sums,
-                                                     const uint32_t *offset, uint32_t buckets,
-                                                     int lg_slices, uint32_t sets,
+                                                     const uint32_t *offset, bool parts,
+                                                     uint32_t buckets, int lg_slices, uint32_t sets,
                                                      typename G::xyzz *acc, typename G::xyzz *run) {
     const uint32_t at = blockIdx.x * 128 + threadIdx.x;
     if (at >> lg_slices >= sets) return;
@@ -51,8 +52,10 @@ __global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *s
     G::clear(&a);
     G::clear(&r);
     for (uint32_t b = begin + len; b-- > begin;) {
-        const uint32_t first = offset ? offset[b] : b;
-        if (!offset || offset[b + 1] > first) G::add_affine(&r, &sums[first]);
+        uint32_t v = offset ? offset[b] : b, end = offset ? offset[b + 1] : b + 1;
+        if (!parts && end > v) end = v + 1;
+        for (; v < end; v++)
+            G::add_affine(&r, &sums[v]);
         G::add(&a, &r);
     }
     acc[at] = a;
