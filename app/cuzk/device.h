@@ -1,7 +1,7 @@
 /* Where the program computes: --device cpu|cuda[:N]. What was asked for is used or the command
  * fails; nothing falls back. */
-#ifndef CUZK_CLI_DEVICE_H
-#define CUZK_CLI_DEVICE_H
+#ifndef CUZK_DEVICE_H
+#define CUZK_DEVICE_H
 
 #include "backend/backend.h"
 #include "base/buf.h"

@@ -102,11 +102,11 @@ typedef struct cuzk_cuda_msm cuzk_cuda_msm;
 typedef struct cuzk_cuda_msm_config {
     cuzk_curve_id curve;
     cuzk_group group;
-    size_t n;        /* 1 <= n, n * factor < 2^31 */
-    unsigned window; /* bits of a digit, 4..24; 0: chosen by the cost model */
-    unsigned factor; /* multiples of each base in the table: 1 borrows the bases as they are;
-                        more trades memory and set-up time for speed; 0: as many as help and fit
-                        in table_limit */
+    size_t n;           /* 1 <= n, n * factor < 2^31 */
+    unsigned window;    /* bits of a digit, 4..24; 0: chosen by the cost model */
+    unsigned factor;    /* multiples of each base in the table: 1 borrows the bases as they are;
+                           more trades memory and set-up time for speed; 0: as many as help and fit
+                           in table_limit */
     size_t table_limit; /* bytes; 0: half of the free memory */
     bool table_only;    /* no scratch: for forks only */
 } cuzk_cuda_msm_config;
@@ -135,8 +135,8 @@ void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *msm, cuzk_cuda_msm_info *out);
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *msm, const void *scalars, cuzk_point *out,
                               cuzk_err *err) CUZK_MUST_CHECK;
 
-/* The sum of scalars[i] * bases[map[i]] over i < n (map: device, entries below the plan's n, or NULL
- * for i itself), n at most the plan's. Waits. */
+/* The sum of scalars[i] * bases[map[i]] over i < n (map: device, entries below the plan's n, or
+ * NULL for i itself), n at most the plan's. Waits. */
 cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *msm, const void *scalars, const uint32_t *map,
                                    size_t n, cuzk_point *out, cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -62,9 +62,9 @@ static cuzk_status open_handle(cuzk_cuda **out, int ordinal, const cuzk_cuda_inf
     else
         CUZK_TRY_GOTO(fill_info(dev, err), fail);
     CUZK_CUDA_GOTO(cudaDeviceGetStreamPriorityRange(&least, &greatest), fail);
-    CUZK_CUDA_GOTO(cudaStreamCreateWithPriority(&dev->stream, cudaStreamNonBlocking,
-                                                high ? greatest : least),
-                   fail);
+    CUZK_CUDA_GOTO(
+        cudaStreamCreateWithPriority(&dev->stream, cudaStreamNonBlocking, high ? greatest : least),
+        fail);
     for (int i = 0; i < CUZK__CUDA_MARKS; i++)
         CUZK_CUDA_GOTO(cudaEventCreate(&dev->marks[i]), fail);
     mem = NULL;
