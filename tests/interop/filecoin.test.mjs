@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, readdirSync, statSync, writeFileSync } from
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 
-import { cuzk, cuzkOk, rootDir, scratch } from './lib/env.mjs';
+import { cuzk, cuzkOk, cuzkPath, rootDir, runProgram, scratch } from './lib/env.mjs';
 
 const vectors = join(rootDir, 'tests/vectors/porep');
 const littleEndian = (hex) => BigInt(`0x${Buffer.from(hex, 'hex').reverse().toString('hex')}`).toString();
@@ -186,6 +186,12 @@ test('bench witness and eval give the reference implementation’s digests', () 
   assert.equal(rows('witness', c1)[0].digest, porep.witness_blake2s);
   assert.deepEqual(Object.values(rows('eval', c1)[0].digests), porep.abc_blake2s);
   assert.equal(cuzk('bench', 'witness', '--partition', 1, c1).status, 2);
+  for (const command of ['witness', 'eval']) {
+    const env = { ...process.env, CUZK_FAULT: 'bench_result' }; // one bit of the result
+    const result = runProgram(cuzkPath, ['bench', command, '--runs', '1', state.two], { env });
+    assert.equal(result.status, 70, result.stderr);
+    assert.equal(JSON.parse(result.stdout).results[0].verified, false);
+  }
 });
 
 test('--help of each verb', () => {
