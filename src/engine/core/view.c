@@ -156,6 +156,16 @@ static const char *check_devices(const cuzk_sched *s, const sums *t) {
     return NULL;
 }
 
+static const char *check_totals(const cuzk_sched *s, const sums *t) {
+    if (s->overflow) return "bound of actions";
+    if (t->parts != s->n_parts || t->jobs != s->n_jobs) return "records";
+    if (t->live != s->n_live || t->started != s->n_started) return "live jobs";
+    if (t->holders != s->holders) return "holders";
+    if (!same(&s->host, t->host) || !same(&s->pinned, t->pinned)) return "host memory";
+    if (!bounded(&s->host) || !bounded(&s->pinned)) return "bound of host memory";
+    return NULL;
+}
+
 const char *cuzk_sched_check(const cuzk_sched *s) {
     sums t = {0};
     for (uint32_t i = 0; i < s->config.max_partitions; i++)
@@ -170,13 +180,8 @@ const char *cuzk_sched_check(const cuzk_sched *s) {
     add_keys(s, &t);
     for (uint32_t d = 0; d < s->config.n_devices; d++)
         t.device[d][0] += s->devices[d].lent;
-    if (s->overflow) return "bound of actions";
-    if (t.parts != s->n_parts || t.jobs != s->n_jobs) return "records";
-    if (t.live != s->n_live || t.started != s->n_started) return "live jobs";
-    if (t.holders != s->holders) return "holders";
-    if (!same(&s->host, t.host) || !same(&s->pinned, t.pinned)) return "host memory";
-    if (!bounded(&s->host) || !bounded(&s->pinned)) return "bound of host memory";
-    const char *wrong = check_queues(s, &t);
+    const char *wrong = check_totals(s, &t);
+    if (!wrong) wrong = check_queues(s, &t);
     if (!wrong) wrong = check_devices(s, &t);
     return wrong ? wrong : check_users(s);
 }
