@@ -67,7 +67,7 @@ static int parse(int argc, char **argv, options *o) {
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
+        if (c == 'h') return cuzk_cli_help("prove", help);
         if (c == 'j') {
             o->json = true;
         } else if (c == 't') {
@@ -93,6 +93,8 @@ static int parse(int argc, char **argv, options *o) {
     o->wtns = argv[optind + 1];
     o->proof = argv[optind + 2];
     o->publics = argv[optind + 3];
+    const char *const in[] = {o->zkey, o->wtns}, *const out[] = {o->proof, o->publics};
+    if (cuzk_cli_distinct("prove", in, 2, out, 2) != 0) return 2;
     return -1;
 }
 
@@ -214,5 +216,5 @@ int cuzk_cmd_prove(int argc, char **argv) {
     cuzk_wipe(&o.r, sizeof o.r);
     cuzk_wipe(&o.s, sizeof o.s);
     if (st != CUZK_OK) return cuzk_cli_fail("prove", st, &err);
-    return fflush(stdout) == 0 ? 0 : 4;
+    return cuzk_cli_flush("prove", 0);
 }
