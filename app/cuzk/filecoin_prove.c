@@ -47,6 +47,12 @@ static cuzk_status open_input(prover *p, cuzk_err *err) {
     const bool winning = p->v->post && p->v->post->statement.type->winning;
     CUZK_TRY(cuzk_filecoin_fits(o, p->v->circuit, winning, p->v->partitions, err));
     if (p->v->c1) cuzk_filecoin_warn(o, &p->v->porep);
+    if (p->v->c1 && !p->v->c1->type && !o->facts.type)
+        fprintf(stderr,
+                "cuzk %s: warning: %s does not say its registered proof: taken for %s "
+                "(--registered-proof)\n",
+                o->kind->verb, o->in,
+                p->v->porep.type ? p->v->porep.type->name : "one of version 1.1");
     p->first = o->one ? o->partition : 0;
     p->n = o->one ? 1 : p->v->partitions;
     CUZK_TRY(cuzk_statement_of_vanilla(&p->statement, p->v, err));
