@@ -8,6 +8,8 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cuda/open.h"
 
+#include <pthread.h>
+
 static cuzk_backend *cpu, *cuda[2]; /* without and with tables */
 
 static void same_point(const cuzk_group_ops *g, const cuzk_point *want, const cuzk_point *got,
@@ -94,6 +96,83 @@ static void bls12_381(void **state) {
     sums_of(CUZK_BLS12_381);
 }
 
+/* ---- two threads, two slots of one key ---- */
+
+enum { ROUNDS = 20 };
+
+typedef struct {
+    test_device d; /* a slot of its own */
+    const cuzk_wires *wires[2];
+    cuzk_groth16_sums want[2];
+    int wrong; /* cmocka's assertions belong to the main thread */
+    pthread_t thread;
+} slot_user;
+
+static void *use_slot(void *ctx) {
+    slot_user *u = ctx;
+    const cuzk_backend_ops *ops = u->d.backend->ops;
+    for (int i = 0; i < ROUNDS; i++) {
+        cuzk_groth16_sums got;
+        cuzk_err err = {0};
+        memset(&got, 0, sizeof got);
+        cuzk_status st = ops->stage(u->d.slot, u->wires[i % 2], &err);
+        if (st == CUZK_OK) st = ops->compute(u->d.slot, &err);
+        if (st == CUZK_OK) st = ops->finish(u->d.slot, &got, NULL, &err);
+        u->wrong += st != CUZK_OK || memcmp(&got, &u->want[i % 2], sizeof got) != 0;
+    }
+    return NULL;
+}
+
+static void two_slots(void **state) {
+    (void)state;
+    for (int t = 0; t < 2; t++) { /* sorted sums, combs */
+        const test_key_shape shape = {CUZK_BLS12_381, 11, 2000, 500, CUZK_H_COEFFICIENTS, false};
+        test_key k;
+        test_wires w[2];
+        slot_user u[2] = {{.wrong = 0}, {.wrong = 0}};
+        cuzk_err err = {0};
+        test_key_make(&k, &shape);
+        for (int i = 0; i < 2; i++)
+            test_wires_make(&w[i], &k.key, i ? TEST_WITNESS : TEST_UNIFORM, true);
+        u[0].d.backend = u[1].d.backend = cuda[t];
+        test_device_load(&u[0].d, &k.key);
+        u[1].d.key = u[0].d.key;
+        assert_int_equal(cuda[t]->ops->slot_new(u[1].d.key, &u[1].d.slot, &err), CUZK_OK);
+        for (int i = 0; i < 2; i++) {
+            u[0].wires[i] = u[1].wires[1 - i] = &w[i].wires;
+            test_device_run(&u[0].d, &w[i].wires, &u[0].want[i], NULL);
+            u[1].want[1 - i] = u[0].want[i];
+        }
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(pthread_create(&u[i].thread, NULL, use_slot, &u[i]), 0);
+        for (int i = 0; i < 2; i++) {
+            pthread_join(u[i].thread, NULL);
+            assert_int_equal(u[i].wrong, 0);
+        }
+        cuda[t]->ops->slot_free(u[1].d.slot);
+        test_device_unload(&u[0].d);
+        test_wires_free(&w[0]);
+        test_wires_free(&w[1]);
+        test_key_free(&k);
+    }
+}
+
+/* A slot says when its three steps come in another order. */
+static void order(void **state) {
+    (void)state;
+    const test_key_shape shape = {CUZK_BN254, 2, 3, 0, CUZK_H_COSET_VALUES, false};
+    test_key k;
+    test_device d = {.backend = cuda[0]};
+    cuzk_groth16_sums sums;
+    cuzk_err err = {0};
+    test_key_make(&k, &shape);
+    test_device_load(&d, &k.key);
+    assert_int_equal(cuda[0]->ops->compute(d.slot, &err), CUZK_STATUS_USAGE);
+    assert_int_equal(cuda[0]->ops->finish(d.slot, &sums, NULL, &err), CUZK_STATUS_USAGE);
+    test_device_unload(&d);
+    test_key_free(&k);
+}
+
 /* The CPU says that it does not take logarithms. */
 static void logs_on_cpu(void **state) {
     (void)state;
@@ -119,10 +198,8 @@ int main(void) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bn254),
-        cmocka_unit_test(bls12_381),
-        cmocka_unit_test(logs_on_cpu),
-        cmocka_unit_test(large),
+        cmocka_unit_test(bn254), cmocka_unit_test(bls12_381),   cmocka_unit_test(two_slots),
+        cmocka_unit_test(order), cmocka_unit_test(logs_on_cpu), cmocka_unit_test(large),
     };
     cuzk_err err = {0};
     cuzk_pool *pool = NULL;
