@@ -15,6 +15,9 @@
 typedef struct BA_(scratch_t) {
     EC_(affine_t) a[CUZK__BATCH], b[CUZK__BATCH]; /* for the caller */
     F_(t) den[CUZK__BATCH], before[CUZK__BATCH];
+#if CUZK__CURVE_IFMA
+    uint8_t vectors[CUZK__BATCH_IFMA_SCRATCH(CUZK__BATCH, sizeof(EC_(affine_t)))];
+#endif
 } BA_(scratch_t);
 
 /* The denominator of the slope of a + b, or 1 where the sum needs no slope. */
@@ -59,11 +62,19 @@ static inline void BA_(finish)(EC_(affine_t) * a, const EC_(affine_t) * b, const
     a->x = x;
 }
 
+/* BA is the group's name in batch_ifma.h, too. */
+#define BA_IFMA2(group) cuzk__batch_ifma_##group
+#define BA_IFMA(group) BA_IFMA2(group)
+
 /* a[i] += b[i] for i < n <= CUZK__BATCH; every case is handled. a and b may be s->a and s->b,
  * but must not overlap one another. */
 static void BA_(add)(EC_(affine_t) * a, const EC_(affine_t) * b, size_t n, BA_(scratch_t) * s) {
     F_(t) run, inv;
     if (n == 0) return;
+#if CUZK__CURVE_IFMA
+    enum { ENOUGH = 24 }; /* for an inversion of eight lanes to pay */
+    if (n >= ENOUGH && cuzk_cpu_has_avx512_ifma() && BA_IFMA(BA)(a, b, n, s->vectors)) return;
+#endif
     F_(set_one)(&run);
     for (size_t i = 0; i < n; i++) {
         BA_(denominator)(&s->den[i], &a[i], &b[i]);
@@ -78,6 +89,8 @@ static void BA_(add)(EC_(affine_t) * a, const EC_(affine_t) * b, size_t n, BA_(s
     }
 }
 
+#undef BA_IFMA
+#undef BA_IFMA2
 #undef BA_
 #undef EC_
 #undef F_

@@ -7,8 +7,10 @@
  * "Fast batch verification for modular exponentiation and digital signatures", Eurocrypt 1998:
  * the random subset test; their bucket test makes its sums the way subset_sums.inl.h does.)
  */
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "curve/batch_ifma.h"
 #include "curve/curve.h"
 #include "curve/groups.h"
 

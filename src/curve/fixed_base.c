@@ -4,7 +4,9 @@
  * (batch_affine.inl.h), 6 products each, where a mixed XYZZ addition takes 10 and a conversion in
  * the end. The table itself is made the same way.
  */
+#include "base/cpu.h"
 #include "base/mem.h"
+#include "curve/batch_ifma.h"
 #include "curve/curve.h"
 #include "curve/groups.h"
 

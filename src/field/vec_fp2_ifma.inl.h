@@ -134,6 +134,19 @@ FV2_INLINE void FV2_(store_point)(uint8_t *const p[8], const FV2_(t) * x, const 
     B_(store_pair)(q, &y->c0, &y->c1);
 }
 
+FV2_INLINE void FV2_(store_point_file)(uint8_t *const p[8], unsigned n, const FV2_(t) * x,
+                                       const FV2_(t) * y) {
+    uint8_t *q[8];
+    for (int i = 0; i < 8; i++)
+        q[i] = p[i] + FV2_(FILE_PAIR);
+    B_(store_point_file)(p, n, &x->c0, &x->c1);
+    B_(store_point_file)(q, n, &y->c0, &y->c1);
+}
+
+FV2_INLINE unsigned FV2_(all_zero)(const FV2_(t) * a) {
+    return B_(all_zero)(&a->c0) & B_(all_zero)(&a->c1);
+}
+
 FV2_INLINE void FV2_(copy_point)(uint8_t *to, const uint8_t *from, unsigned minus) {
     B_(copy_pair)(to, from, 0, 0);
     B_(copy_pair)(to + FV2_(PAIR), from + FV2_(FILE_PAIR), minus, minus);

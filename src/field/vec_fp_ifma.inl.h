@@ -417,6 +417,17 @@ static inline void FV_(from_limbs)(FE_(t) * r, const FV_(st_t) * a) {
     __builtin_memcpy(r, a, sizeof *r);
 }
 
+/* Canonical elements to the files' form, n of the eight; any alignment. */
+FV_INLINE void FV_(store_pair_file)(uint8_t *const p[8], unsigned n, const FV_(t) * a,
+                                    const FV_(t) * b) {
+    __m512i r[8];
+    FV_(to_words)(r, a);
+    FV_(to_words)(r + 4, b);
+    cuzk__ifma_transpose8(r);
+    for (unsigned i = 0; i < n; i++)
+        _mm512_storeu_si512(p[i], r[i]);
+}
+
 #else
 
 /* Eight limbs: a line. They need not be normal: sums of raw numbers are as well off. */
@@ -459,6 +470,31 @@ FV_INLINE void FV_(store_one)(uint8_t *const p[8], const FV_(t) * a, int at) {
 FV_INLINE void FV_(store_pair)(uint8_t *const p[8], const FV_(t) * a, const FV_(t) * b) {
     FV_(store_one)(p, a, 0);
     FV_(store_one)(p, b, 64);
+}
+
+FV_INLINE void FV_(store_one_file)(uint8_t *const p[8], unsigned n, const FV_(t) * a, int at) {
+    const __m512i *l = a->l;
+    __m512i r[8] = {
+        _mm512_or_si512(l[0], _mm512_slli_epi64(l[1], 52)),
+        _mm512_or_si512(_mm512_srli_epi64(l[1], 12), _mm512_slli_epi64(l[2], 40)),
+        _mm512_or_si512(_mm512_srli_epi64(l[2], 24), _mm512_slli_epi64(l[3], 28)),
+        _mm512_or_si512(_mm512_srli_epi64(l[3], 36), _mm512_slli_epi64(l[4], 16)),
+        _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi64(l[4], 48), _mm512_slli_epi64(l[5], 4)),
+                        _mm512_slli_epi64(l[6], 56)),
+        _mm512_or_si512(_mm512_srli_epi64(l[6], 8), _mm512_slli_epi64(l[7], 44)),
+        _mm512_setzero_si512(),
+        _mm512_setzero_si512(),
+    };
+    cuzk__ifma_transpose8(r);
+    for (unsigned i = 0; i < n; i++)
+        _mm512_mask_storeu_epi64(p[i] + at, 0x3f, r[i]);
+}
+
+/* Canonical elements to the files' form, n of the eight; any alignment. */
+FV_INLINE void FV_(store_pair_file)(uint8_t *const p[8], unsigned n, const FV_(t) * a,
+                                    const FV_(t) * b) {
+    FV_(store_one_file)(p, n, a, 0);
+    FV_(store_one_file)(p, n, b, 48);
 }
 
 /* One element's words in a vector to its limbs. */
@@ -514,6 +550,29 @@ static inline void FV_(from_limbs)(FE_(t) * r, const FV_(st_t) * a) {
 
 #endif
 
+/* From near to below p. */
+FV_INLINE void FV_(canonical)(FV_(t) * r, const FV_(t) * a) {
+    *r = *a;
+    for (int twice = 0; twice < 2; twice++) {
+        __m512i t[FV_LIMBS];
+        FV_(t) d;
+        for (int j = 0; j < FV_LIMBS; j++)
+            t[j] = _mm512_sub_epi64(r->l[j], cuzk__ifma_set1(FV_(k).p[j]));
+        FV_(carry)(&d, t);
+        const __mmask8 less = _mm512_movepi64_mask(d.l[FV_(TOP)]);
+        for (int j = 0; j < FV_LIMBS; j++)
+            r->l[j] = _mm512_mask_mov_epi64(d.l[j], less, r->l[j]);
+    }
+}
+
+/* Bit i is set when all limbs of lane i are 0. */
+FV_INLINE unsigned FV_(all_zero)(const FV_(t) * a) {
+    __m512i any = a->l[0];
+    for (int j = 1; j < FV_LIMBS; j++)
+        any = _mm512_or_si512(any, a->l[j]);
+    return _mm512_testn_epi64_mask(any, any);
+}
+
 /* Points over this field. */
 FV_INLINE void FV_(load_point_file)(FV_(t) * x, FV_(t) * y, const uint8_t *const p[8]) {
     FV_(load_pair_file)(x, y, p);
@@ -523,6 +582,14 @@ FV_INLINE void FV_(load_point)(FV_(t) * x, FV_(t) * y, const uint8_t *const p[8]
 }
 FV_INLINE void FV_(store_point)(uint8_t *const p[8], const FV_(t) * x, const FV_(t) * y) {
     FV_(store_pair)(p, x, y);
+}
+/* Near coordinates of n points to the files' form. */
+FV_INLINE void FV_(store_point_file)(uint8_t *const p[8], unsigned n, const FV_(t) * x,
+                                     const FV_(t) * y) {
+    FV_(t) a, b;
+    FV_(canonical)(&a, x);
+    FV_(canonical)(&b, y);
+    FV_(store_pair_file)(p, n, &a, &b);
 }
 FV_INLINE void FV_(copy_point)(uint8_t *to, const uint8_t *from, unsigned minus) {
     FV_(copy_pair)(to, from, 0, minus);

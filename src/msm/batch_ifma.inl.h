@@ -1,14 +1,8 @@
 /* Part of kernel.inl.h: the adder on field/vec_fp*_ifma.inl.h, eight additions at a time, one
  * inversion for a batch. batch.inl.h says how; what is different here:
  *
- * Bases are read in the files' form wherever they are used, only buckets are in limbs. Products
- * divide by R = F 4^s, where F is the files' Montgomery factor and s FV_(SHIFT). Write [e] for a
- * number that stands for itself times e. Coordinates and their differences are [F]. The one
- * inversion is made to give inverses [R 2^s], so that
- *     l = dy / dx      [F R 2^s / R] = [F 2^s]
- *     l^2              [F^2 4^s / R] = [F]
- *     l (x1 - x3)      [F 2^s F / R], and [F] when the difference is multiplied by 2^s,
- * which is a shift: no point ever needs to be converted.
+ * Bases are read in the files' form wherever they are used, only buckets are in limbs;
+ * curve/adds_ifma.inl.h says why no point needs to be converted.
  *
  * The first pass reads all of both points and leaves the differences and the bucket in order, so
  * that only the second pass's results go to places far apart.
@@ -18,7 +12,6 @@
 
 enum {
     M_(LANES) = 8,
-    M_(CHAINS) = 2,
     M_(AHEAD) = 4,  /* blocks, of prefetches */
     M_(APART) = 16, /* the most pairs that are taken out */
     M_(BLOCKS) = (CUZK__BATCH_MAX + CUZK__BATCH_PAD) / 8,
@@ -28,9 +21,15 @@ typedef struct M_(slot_t) {
     FV_(st_t) x, y;
 } M_(slot_t);
 
-typedef struct M_(block_t) {
-    FV_(t) dx, prod, dy, x1, y1; /* prod: of this block's dx and those of CHAINS before, … */
-} M_(block_t);
+static inline
+    __attribute__((always_inline)) void M_(store_block)(void *ctx, size_t v, const FV_(t) * x,
+                                                        const FV_(t) * y);
+
+#define AD MSM
+#define AD_FV MSM_FV
+#define AD_F MSM_F
+#define AD_STORE M_(store_block)
+#include "curve/adds_ifma.inl.h"
 
 typedef struct M_(careful_t) {
     F_(t) diff[CUZK__BATCH_MAX], prod[CUZK__BATCH_MAX];
@@ -195,14 +194,6 @@ M_(read_block)(M_(block_t) * o, const cuzk__points *p, const cuzk__batch *b, uin
     FV_(sub_signed)(&o->dy, &y2, &o->y1, (__mmask8)minus);
 }
 
-/* Block v into its chain of products. */
-static inline __attribute__((always_inline)) void M_(chain_block)(M_(block_t) * s, uint32_t v) {
-    if (v < M_(CHAINS))
-        s[v].prod = s[v].dx;
-    else
-        FV_(mul)(&s[v].prod, &s[v - M_(CHAINS)].prod, &s[v].dx);
-}
-
 /* Differences, buckets and products of every block. False when some difference is 0. The points of
  * a block are read while the product of the one before is computed. */
 static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks) {
@@ -215,71 +206,22 @@ static bool M_(forwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks)
         if (v > 0) M_(chain_block)(s, v - 1);
     }
     M_(chain_block)(s, blocks - 1);
-    unsigned zero = FV_(zero_mask)(&s[blocks - 1].prod);
-    if (blocks > 1) zero |= FV_(zero_mask)(&s[blocks - 2].prod);
-    return zero == 0;
+    return !M_(any_zero)(s, blocks);
 }
 
-/* The inverses of the products of both chains; one inversion for all lanes. */
-static void M_(invert)(const cuzk__points *p, uint32_t blocks, FV_(t) acc[2]) {
-    const M_(scratch_t) *s = p->scratch;
-    const FV_(t) *a = &s->block[blocks - 1].prod, *b = &s->block[blocks - 2].prod;
-    FV_(t) t = *a, s1, s2, s4;
-    F_(t) one;
-    if (blocks > 1) FV_(mul)(&t, a, b);
-    FV_(swap1)(&s1, &t);
-    FV_(mul)(&t, &t, &s1);
-    FV_(swap2)(&s2, &t);
-    FV_(mul)(&t, &t, &s2);
-    FV_(swap4)(&s4, &t);
-    FV_(mul)(&t, &t, &s4);
-    FV_(first)(&one, &t);
-    F_(inv)(&one, &one);
-    FV_(set_inverse)(&t, &one);
-    /* of one lane: times the product of the seven others */
-    FV_(mul)(&s1, &s1, &s2);
-    FV_(mul)(&s1, &s1, &s4);
-    FV_(mul)(&t, &t, &s1);
-    if (blocks == 1) {
-        acc[0] = t;
-        return;
-    }
-    FV_(mul)(&acc[(blocks - 1) % 2], &t, b);
-    FV_(mul)(&acc[blocks % 2], &t, a);
-}
+/* Where the second pass puts its sums. */
+typedef struct M_(target_t) {
+    M_(slot_t) * slots;
+    const uint32_t *dst;
+} M_(target_t);
 
-/* The inverse for block v, before `acc` moves on. */
 static inline __attribute__((always_inline)) void
-M_(inverse_of_block)(FV_(t) * inv, const M_(block_t) * s, uint32_t v, const FV_(t) * acc) {
-    if (v < M_(CHAINS))
-        *inv = *acc;
-    else
-        FV_(mul)(inv, acc, &s[v - M_(CHAINS)].prod);
-}
-
-/* A processor looks ahead about as far as one product, so that neighbouring products must not
- * depend on each other: the end of each block's additions is done together with the beginning of
- * the next. The slope l takes the place of dy. */
-static void M_(backwards)(cuzk__points *p, const cuzk__batch *b, uint32_t blocks, FV_(t) acc[2]) {
-    M_(block_t) *s = ((M_(scratch_t) *)p->scratch)->block, *last = &s[blocks - 1];
-    FV_(t) inv, x, y, *a = &acc[(blocks - 1) % 2];
-    M_(inverse_of_block)(&inv, s, blocks - 1, a);
-    if (blocks > M_(CHAINS)) FV_(mul)(a, a, &last->dx);
-    FV_(mul)(&last->dy, &last->dy, &inv);
-    for (uint32_t v = blocks; v-- > 0;) {
-        const M_(block_t) *end = &s[v];
-        uint8_t *to[8];
-        a = &acc[(v + 1) % 2];
-        if (v > 0) M_(inverse_of_block)(&inv, s, v - 1, a);
-        FV_(sqr_sub2)(&x, &end->dy, &end->dx, &end->x1);
-        if (v > M_(CHAINS)) FV_(mul)(a, a, &s[v - 1].dx);
-        if (v > 0) FV_(mul)(&s[v - 1].dy, &s[v - 1].dy, &inv);
-        for (int i = 0; i < 8; i++)
-            to[i] = (uint8_t *)((M_(slot_t) *)p->slots + b->dst[v * 8 + (uint32_t)i]);
-        FV_(sub_shift)(&y, &end->x1, &x);
-        FV_(mul_sub)(&y, &end->dy, &y, &end->y1);
-        FV_(store_point)(to, &x, &y);
-    }
+M_(store_block)(void *ctx, size_t v, const FV_(t) * x, const FV_(t) * y) {
+    const M_(target_t) *t = ctx;
+    uint8_t *to[8];
+    for (size_t i = 0; i < 8; i++)
+        to[i] = (uint8_t *)(t->slots + t->dst[8 * v + i]);
+    FV_(store_point)(to, x, y);
 }
 
 static void M_(run)(cuzk__points *p, cuzk__batch *b) {
@@ -297,8 +239,10 @@ static void M_(run)(cuzk__points *p, cuzk__batch *b) {
         }
     }
     if (blocks) {
-        M_(invert)(p, blocks, acc);
-        M_(backwards)(p, b, blocks, acc);
+        M_(block_t) *s = ((M_(scratch_t) *)p->scratch)->block;
+        M_(target_t) to = {p->slots, b->dst};
+        M_(invert)(s, blocks, acc);
+        M_(backwards)(s, blocks, acc, &to);
     }
     M_(put_apart)(p, &apart);
 }
