@@ -181,6 +181,18 @@ test('bench witness and eval give the reference implementation’s digests', () 
   const [values] = rows('eval', state.two);
   assert.deepEqual(Object.values(values.digests), vector.abc_blake2s);
   assert.equal(values.verified, true);
+  for (const [name, vectorName, label] of [
+    ['winning-2k', 'winning_2kib_v1', 'test'],
+    ['snap-2k', 'update_2kib', 'test'],
+    ['winning-32g', 'winning_sparse_32gib', 'sparse'],
+  ]) {
+    const path = join(state.dir, `${name}.json`);
+    const from = Buffer.from(`cuzk ${label}`).toString('hex');
+    cuzkOk('sector', name, '--seed', from, '--sector', label === 'test' ? 7 : 77, path);
+    const want = JSON.parse(readFileSync(join(vectors, `proofs/${vectorName}.json`), 'utf8'));
+    assert.equal(rows('witness', path)[0].digest, want.witness_blake2s, name);
+    assert.deepEqual(Object.values(rows('eval', path)[0].digests), want.abc_blake2s, name);
+  }
   const c1 = join(vectors, 'c1_2kib_lotusbench.json');
   const porep = JSON.parse(readFileSync(join(vectors, 'proofs/porep_2kib_lotusbench.json'), 'utf8'));
   assert.equal(rows('witness', c1)[0].digest, porep.witness_blake2s);
