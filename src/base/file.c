@@ -53,6 +53,13 @@ void cuzk_map_close(cuzk_map *m) {
     memset(m, 0, sizeof *m);
 }
 
+void cuzk_map_drop(const cuzk_map *m, size_t off, size_t n) {
+    const size_t page = 4096, from = off & ~(page - 1);
+    if (off >= m->len || n == 0) return;
+    if (n > m->len - off) n = m->len - off;
+    madvise((void *)(uintptr_t)(m->data + from), n + (off - from), MADV_DONTNEED);
+}
+
 static cuzk_status io_error(cuzk_out *o, const char *what, cuzk_err *err) {
     return cuzk_err_set(err, CUZK_STATUS_IO, "%s: %s: %s", o->path, what, strerror(errno));
 }

@@ -22,6 +22,9 @@ typedef struct cuzk_map {
  * a mapped file that another process truncates raises SIGBUS; replace files by rename. */
 cuzk_status cuzk_map_file(cuzk_map *out, const char *path, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_map_close(cuzk_map *m);
+/* Bytes [off, off + n) of a mapping are not needed for now: they no longer count as this process's
+ * memory, and are there again when read. */
+void cuzk_map_drop(const cuzk_map *m, size_t off, size_t n);
 
 /* Whether two names lead to one regular file, or would once created. */
 bool cuzk_same_file(const char *a, const char *b);

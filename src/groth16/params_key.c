@@ -226,6 +226,11 @@ static cuzk_status convert_query(const loader *l, const char *name, cuzk_group g
     return CUZK_OK;
 }
 
+/* The file's points up to `end` are converted: no second copy of them has to stay. */
+static void drop_until(const loader *l, const uint8_t *end) {
+    if (l->file->map.data) cuzk_map_drop(&l->file->map, 0, (size_t)(end - l->file->data));
+}
+
 static cuzk_status load_queries(const loader *l) {
     cuzk_proving_key *key = &l->k->key;
     const cuzk_r1cs_density *d = l->density;
@@ -236,6 +241,7 @@ static cuzk_status load_queries(const loader *l) {
     for (int i = 0; i < 3 && st == CUZK_OK; i++) {
         st = make_layout(l, &wires[i], &lay);
         if (st == CUZK_OK && i == 0) st = convert_query(l, "a", CUZK_G1, l->file->a, &lay, &key->a);
+        if (i == 0) drop_until(l, l->file->b1); /* a; l comes last */
         if (st == CUZK_OK && i == 1)
             st = convert_query(l, "b_g1", CUZK_G1, l->file->b1, &lay, &key->b1);
         if (st == CUZK_OK && i == 1)
@@ -291,6 +297,7 @@ static cuzk_status load(const loader *l) {
     CUZK_TRY(own(l, l->file->n.h, base_size(l, CUZK_G1), &h));
     CUZK_TRY(convert(l, "h", CUZK_G1, l->file->h, NULL, l->file->n.h, h));
     k->key.h = h;
+    drop_until(l, l->file->l);
     return load_queries(l);
 }
 

@@ -17,7 +17,8 @@ static cuzk_status check_params(const job *j, const char *path, const cuzk_param
                                 cuzk__facts *facts, const cuzk_map *map, cuzk_err *err) {
     cuzk_params *p;
     cuzk_progress bar;
-    CUZK_TRY(cuzk_params_open(&p, path, want, j->f->circuit->name, j->pool, err));
+    CUZK_TRY(cuzk_params_from_memory(&p, map->data, map->len, path, want, j->f->circuit->name,
+                                     j->pool, err));
     cuzk_status st = CUZK_OK;
     if (!facts->points_good) {
         cuzk_progress_begin(&bar, j->progress, "checking the key's points",

@@ -67,6 +67,7 @@ cuzk_status cuzk__file_digest(cuzk__facts *facts, const cuzk_map *map, const cha
     for (size_t at = 0; at < map->len; at += PIECE) {
         const size_t n = map->len - at < PIECE ? map->len - at : PIECE;
         cuzk_hash_update(h, map->data + at, n);
+        cuzk_map_drop(map, at, n);
         cuzk_progress_add(&bar, n);
     }
     cuzk_progress_end(&bar);
