@@ -67,7 +67,9 @@ __global__ __launch_bounds__(NT, MINB) void choose(const __grid_constant__ choos
         lists.first = (uint32_t)first + t;
         uint32_t inv[E::N];
         forward<E, NT>(inv, lists, *m, s);
-        block_invert<E, NT>(inv, base, (int)(blockIdx.x / a.sms % (NT / 32))); /* its barriers also protect shared_chunk */
+        block_invert<E, NT>(
+            inv, base,
+            (int)(blockIdx.x / a.sms % (NT / 32))); /* its barriers also protect shared_chunk */
         backward<E, NT>(inv, lists, *m, s);
     }
     for (int i = 0; i < *m; i++)

@@ -81,8 +81,8 @@ static void pack_shape(cuzk__pack *p, const cuzk_r1cs *r, const cuzk_r1cs_shape 
     }
 }
 
-static cuzk_status pack_inst(cuzk__pack *p, const cuzk_r1cs *r, const cuzk_r1cs_inst *inst,
-                             cuzk__pack_inst *out, uint32_t *cols) {
+static void pack_inst(cuzk__pack *p, const cuzk_r1cs *r, const cuzk_r1cs_inst *inst,
+                      cuzk__pack_inst *out, uint32_t *cols) {
     const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
     const uint32_t own_in = cuzk_r1cs_first_input_col(s), own_aux = cuzk_r1cs_first_aux_col(s);
     *out = (cuzk__pack_inst){inst->row0, inst->bit0, inst->full0, p->n_port_slots};
@@ -91,7 +91,6 @@ static cuzk_status pack_inst(cuzk__pack *p, const cuzk_r1cs *r, const cuzk_r1cs_
         p->port_slots[p->n_port_slots++] = cols[c] & ~CUZK_SLOT_BIT;
     for (uint32_t c = own_in + s->n_inputs; c < own_aux; c++)
         p->port_slots[p->n_port_slots++] = cols[c] & ~CUZK_SLOT_BIT;
-    return CUZK_OK;
 }
 
 /* Cuts rows x instances into tiles; counts only when tiles is NULL. */
@@ -152,7 +151,7 @@ static cuzk_status fill(cuzk__pack *p, const cuzk_r1cs *r, uint32_t *first, uint
     p->n_insts = r->n_insts;
     uint32_t *next = first; /* moves each shape's beginning to its end, and back below */
     for (uint32_t i = 0; i < r->n_insts; i++)
-        CUZK_TRY(pack_inst(p, r, &r->insts[i], &p->insts[next[r->insts[i].shape]++], cols));
+        pack_inst(p, r, &r->insts[i], &p->insts[next[r->insts[i].shape]++], cols);
     for (uint32_t s = r->n_shapes; s > 0; s--)
         first[s] = first[s - 1];
     first[0] = 0;
