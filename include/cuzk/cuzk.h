@@ -18,7 +18,8 @@
  * their own share one pool of worker threads, one per core, which starts with the first such
  * handle and ends with the last. Proofs that run at once share the cores, so together they take as
  * long as one after the other; each needs its own working memory, some 130 bytes for every row of
- * the key's domain. A calling thread needs 128 KiB of stack: proofs are made on stacks of their own.
+ * the key's domain. A calling thread needs 128 KiB of stack: proofs are made on stacks of their
+ * own.
  *
  * Processes. After fork() a child may go on using handles that no other thread was using at the
  * moment of the fork.

@@ -122,11 +122,17 @@ static void add_witness(const cuzk_curve *curve, const char *path, uint32_t sign
     assert_true(file != MAP_FAILED);
     const uint8_t *first = file + 76 + 32;
     for (const uint8_t *v = first + 32 * signals; v + 32 <= file + n; v += 32) {
-        cuzk_u256 value;
+        cuzk_u256 value, minus;
+        static const cuzk_u256 zero;
         if (is_public(v, first, signals)) continue;
         memcpy(&value, v, sizeof value);
-        if (value.l[2] | value.l[3]) add_scalar(curve, &value, false, "a witness value");
+        /* -1 and its like are in every table of roots: small on either side of zero is no secret.
+         */
+        curve->fr->sub(&minus, &zero, &value);
+        if ((value.l[2] | value.l[3]) && (minus.l[2] | minus.l[3]))
+            add_scalar(curve, &value, false, "a witness value");
         cuzk_wipe(&value, sizeof value);
+        cuzk_wipe(&minus, sizeof minus);
     }
     munmap((void *)(uintptr_t)file, (size_t)n);
     close(fd);
