@@ -95,6 +95,15 @@
         v##_t a = v##_in(x), b = v##_in(y);                                                        \
         v##_store_point(p, &a, &b);                                                                \
     }                                                                                              \
+    static void v##_op_store_file(uint8_t *const p[8], unsigned n, const fp_batch *x,              \
+                                  const fp_batch *y) {                                             \
+        v##_t a = v##_in(x), b = v##_in(y);                                                        \
+        v##_store_point_file(p, n, &a, &b);                                                        \
+    }                                                                                              \
+    static unsigned v##_op_all_zero(const fp_batch *a) {                                           \
+        v##_t x = v##_in(a);                                                                       \
+        return v##_all_zero(&x);                                                                   \
+    }                                                                                              \
     static void v##_op_copy(uint8_t *to, const uint8_t *from, unsigned minus) {                    \
         v##_copy_point(to, from, minus);                                                           \
     }                                                                                              \
@@ -133,6 +142,8 @@
                                   .load_file = v##_op_load_file,                                   \
                                   .load = v##_op_load,                                             \
                                   .store = v##_op_store,                                           \
+                                  .store_file = v##_op_store_file,                                 \
+                                  .all_zero = v##_op_all_zero,                                     \
                                   .copy = v##_op_copy,                                             \
                                   .to_mont = v##_op_to_mont,                                       \
                                   .set_inverse = v##_op_set_inverse}

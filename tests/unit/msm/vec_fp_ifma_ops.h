@@ -28,6 +28,9 @@ typedef struct fp_ops {
     /* points in stored form; aligned to 64 bytes */
     void (*load)(fp_batch *x, fp_batch *y, const uint8_t *const p[8]);
     void (*store)(uint8_t *const p[8], const fp_batch *x, const fp_batch *y);
+    /* n points to the files' form */
+    void (*store_file)(uint8_t *const p[8], unsigned n, const fp_batch *x, const fp_batch *y);
+    unsigned (*all_zero)(const fp_batch *a);
     void (*copy)(uint8_t *to, const uint8_t *from, unsigned minus);
     /* a stored coordinate to the files' form; the files' to every lane, by set_inverse */
     void (*to_mont)(uint64_t *r, const uint8_t *stored);
