@@ -4,13 +4,19 @@
     tools/check_sass.py [--update] RECORD OBJECT...
 
 For every kernel of the objects (built with nvcc --no-compress): multiply-adds by kind, other
-instructions, registers, stack bytes, local-memory loads and stores (spills). RECORD is a text file
-with one line a kernel; a kernel that needs more registers, stack, local accesses or wide
-multiply-adds than recorded, or that is not recorded, is an error. --update writes the record.
+instructions, registers, stack bytes, local-memory loads and stores, and how many of these stand in
+innermost loops (hot). RECORD is a text file with one line a kernel; a kernel that needs more
+registers, stack, local accesses or wide multiply-adds than recorded, or that is not recorded, is an
+error. So is one with local accesses in an innermost loop, recorded or not, unless a line
+
+    # local memory in loops: NAME...
+
+of the record names the beginning of its name. --update rewrites all other lines of the record.
 
 No disassembler is needed: a kernel's code is 16-byte instructions whose low 9 bits are the
-opcode, and the resource figures are in the cubin's .nv.info sections (the numbers below were
-compared with cuobjdump's for sm_90). Exit code: 0 as recorded, 1 worse, 2 usage or unreadable.
+opcode, a branch holds its distance, and the resource figures are in the cubin's .nv.info sections
+(the numbers below were compared with cuobjdump's for sm_90). Exit code: 0 as recorded, 1 worse,
+2 usage or unreadable.
 """
 import argparse
 import re
@@ -21,8 +27,10 @@ import sys
 # opcode -> column; sm_70 to sm_90 encode the form of the operands in the bits above the ninth
 OPCODES = {0x025: "wide", 0x024: "imad", 0x027: "hi", 0x010: "iadd", 0x007: "sel",
            0x183: "ldl", 0x187: "stl"}
-COLUMNS = ["wide", "imad", "hi", "iadd", "sel", "ldl", "stl", "all", "regs", "stack"]
-CHECKED = ["wide", "hi", "ldl", "stl", "regs", "stack"]
+COLUMNS = ["wide", "imad", "hi", "iadd", "sel", "ldl", "stl", "hot", "all", "regs", "stack"]
+CHECKED = ["wide", "hi", "ldl", "stl", "hot", "regs", "stack"]
+LOCAL, BRANCH = (0x183, 0x187), 0x947
+ALLOWED = "# local memory in loops:"
 ATTR_REGCOUNT, ATTR_FRAME_SIZE = 0x2F, 0x11
 
 
@@ -51,6 +59,23 @@ def cubins(blob):
         at += 4
 
 
+def hot_locals(code):
+    """Local accesses within the backward branches' spans that hold no other such span. code: the
+    instructions' two words each. A branch's distance, in units of 4 bytes from the next
+    instruction, is a signed number whose low 8 bits are bits 16-23, the rest bits 34-81."""
+    spans = []
+    for i, (low, high) in enumerate(code):
+        if low & 0xFFF == BRANCH:
+            far = (high & 0x3FFFF) << 30 | low >> 34
+            far -= (far >> 47) << 48
+            to = i + 1 + ((far << 8 | low >> 16 & 0xFF) >> 2)
+            if 0 <= to < i:
+                spans.append((to, i))
+    inner = [s for s in spans if not any(t != s and t[0] >= s[0] and t[1] <= s[1] for t in spans)]
+    return sum(1 for i, (low, _) in enumerate(code)
+               if low & 0x1FF in LOCAL and any(a <= i <= b for a, b in inner))
+
+
 def kernels(elf):
     table = sections(elf)
     symbols = {}
@@ -71,6 +96,9 @@ def kernels(elf):
                 f["all"] += 1
                 if op in OPCODES:
                     f[OPCODES[op]] += 1
+            if f["ldl"] + f["stl"]:
+                f["hot"] = hot_locals([struct.unpack_from("<QQ", elf, i)
+                                       for i in range(offset, offset + size, 16)])
             figures[name[6:]] = f
     for name, _, offset, size, _, _ in table:
         if name != ".nv.info":
@@ -127,21 +155,33 @@ def main():
     if not found:
         print("no kernels found", file=sys.stderr)
         return 2
-    lines = ["# kernel " + " ".join(COLUMNS)]
+    allowed = []
+    try:
+        with open(args.record) as f:
+            kept = [line.rstrip("\n") for line in f if line.startswith(ALLOWED)]
+    except FileNotFoundError:
+        kept = []
+    for line in kept:
+        allowed += line[len(ALLOWED):].split()
+    lines = kept + ["# kernel " + " ".join(COLUMNS)]
     for n in sorted(found):
         lines.append(n + " " + " ".join(str(found[n][c]) for c in COLUMNS))
     print("\n".join(lines))
+    spilled = [n for n in sorted(found)
+               if found[n]["hot"] and not n.startswith(tuple(allowed) or ("\0",))]
+    for n in spilled:
+        print(f"check_sass: {n}: {found[n]['hot']} local accesses in loops", file=sys.stderr)
     if args.update:
         with open(args.record, "w") as f:
             f.write("\n".join(lines) + "\n")
-        return 0
+        return 1 if spilled else 0
     recorded = {}
     with open(args.record) as f:
         for line in f:
             parts = line.split()
             if parts and parts[0] != "#":
                 recorded[parts[0]] = dict(zip(COLUMNS, map(int, parts[1:])))
-    worse = 0
+    worse = len(spilled)
     for n, f in sorted(found.items()):
         if n not in recorded:
             print(f"check_sass: {n} is not recorded", file=sys.stderr)
