@@ -151,7 +151,9 @@ cuzk_status cuzk_filecoin_verify(const cuzk_filecoin_opts *o, cuzk_err *err) {
     if (st == CUZK_OK) st = read_proofs(&proofs, o, n, err);
     if (st == CUZK_OK) st = cuzk_circuit_vk_open(&vk, &insecure, s->circuit, &keys, err);
     if (st == CUZK_OK) st = cuzk_filecoin_publics(&publics, s, first, n, err);
-    if (st == CUZK_OK) st = cuzk_groth16_verify_batch(&vk, publics, proofs, n, pool, err);
+    if (st == CUZK_OK)
+        st = cuzk_groth16_verify_batch(&vk, publics, cuzk_circuit_public(s->circuit), proofs, n,
+                                       pool, err);
     if (st == CUZK_OK && insecure)
         fprintf(stderr, "cuzk %s: warning: development key: its maker can forge proofs\n",
                 o->kind->verb);

@@ -72,6 +72,15 @@ static cuzk_status check_input(prover *p, cuzk_err *err) {
     return st;
 }
 
+/* Before any work: the place of the proof must not be one of a key. */
+static cuzk_status check_output(const cuzk_filecoin_opts *o, cuzk_err *err) {
+    bool own;
+    CUZK_TRY(cuzk_keys_own(&own, o->params, o->out, err));
+    if (!own) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                        "%s is a file of a key: the proof needs another name", o->out);
+}
+
 static cuzk_status open_key(prover *p, cuzk_err *err) {
     const cuzk_keys_opts opts = {.dir = p->o->params,
                                  .allow_insecure = p->o->allow_insecure,
@@ -169,7 +178,8 @@ static cuzk_status verify_all(prover *p, cuzk_err *err) {
     cuzk_u256 *publics;
     CUZK_TRY(cuzk_filecoin_publics(&publics, p->statement, p->first, p->n, err));
     const cuzk_status st = cuzk_groth16_verify_batch(cuzk_circuit_key_vk(p->key), publics,
-                                                     p->proofs, p->n, p->pool, err);
+                                                     cuzk_circuit_public(p->v->circuit), p->proofs,
+                                                     p->n, p->pool, err);
     cuzk_free(publics);
     lap(p, VERIFY);
     return st;
@@ -209,6 +219,7 @@ cuzk_status cuzk_filecoin_prove(const cuzk_filecoin_opts *o, cuzk_err *err) {
     prover p = {.o = o, .device = o->device, .since = start};
     cuzk_status st = cuzk_pool_new(&p.pool, o->threads);
     if (st != CUZK_OK) cuzk_err_set(err, st, "cannot start %u threads", o->threads);
+    if (st == CUZK_OK) st = check_output(o, err);
     if (st == CUZK_OK) st = open_input(&p, err);
     if (st == CUZK_OK) st = check_input(&p, err);
     if (st == CUZK_OK) st = open_key(&p, err);

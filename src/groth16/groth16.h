@@ -68,11 +68,11 @@ cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, co
 cuzk_status cuzk_groth16_verify(const cuzk_vk *vk, const cuzk_u256 *publics, size_t n,
                                 const cuzk_proof *proof, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* OK when all n proofs of one key are valid; publics: vk->n_public of them for each proof, one
- * proof's after another's. One product of pairings over random multiples (128 bits) of the
- * proofs: a batch with an invalid proof passes with a probability of 2^-127. On failure every
- * proof is verified by itself and the message names the first bad one. */
-cuzk_status cuzk_groth16_verify_batch(const cuzk_vk *vk, const cuzk_u256 *publics,
+/* OK when all n proofs of one key are valid; publics: `each` of them for each proof, one proof's
+ * after another's; FALSE when the key has another number. One product of pairings over random
+ * multiples (128 bits) of the proofs: a batch with an invalid proof passes with a probability of
+ * 2^-127. On failure every proof is verified by itself and the message names the first bad one. */
+cuzk_status cuzk_groth16_verify_batch(const cuzk_vk *vk, const cuzk_u256 *publics, size_t each,
                                       const cuzk_proof *proofs, size_t n, cuzk_pool *pool,
                                       cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include "base/rand.h"
 #include "msm/msm.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* IC[0] * first + sum publics[i] IC[i+1]; scalars: 1 + n_public of them, plain. */
@@ -147,11 +148,15 @@ static cuzk_status each(const batch *b, cuzk_err *err) {
                         "machine or of cuzk; please report it");
 }
 
-cuzk_status cuzk_groth16_verify_batch(const cuzk_vk *vk, const cuzk_u256 *publics,
+cuzk_status cuzk_groth16_verify_batch(const cuzk_vk *vk, const cuzk_u256 *publics, size_t each_n,
                                       const cuzk_proof *proofs, size_t n, cuzk_pool *pool,
                                       cuzk_err *err) {
     batch b = {.vk = vk, .publics = publics, .proofs = proofs, .n = n, .pool = pool};
     cuzk_status st = CUZK_OK;
+    if (each_n != vk->n_public)
+        return cuzk_err_set(err, CUZK_STATUS_FALSE,
+                            "%zu public signals a proof, the key has %" PRIu32, each_n,
+                            vk->n_public);
     for (size_t j = 0; j < n; j++) {
         st = check_inputs(vk, publics + j * vk->n_public, &proofs[j], err);
         if (st != CUZK_OK) return cuzk_err_prefix(err, st, "proof %zu of %zu", j, n);

@@ -4,6 +4,8 @@
 #include "groth16/params_key.h"
 #include "keys/files.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 typedef struct {
@@ -48,6 +50,21 @@ static cuzk_status counts_of(const job *j, cuzk_params_counts *out, cuzk_err *er
     return st;
 }
 
+/* A .params begins with its verifying key: the .vk beside it must hold the same bytes. */
+static cuzk_status check_pair(const job *j, const cuzk_map *vk, cuzk_err *err) {
+    const char *path = j->f->path[CUZK__PARAMS];
+    cuzk_map params;
+    if (!cuzk__file_exists(path)) return CUZK_OK;
+    CUZK_TRY(cuzk_map_file(&params, path, err));
+    const bool same = params.len >= vk->len && memcmp(params.data, vk->data, vk->len) == 0;
+    cuzk_map_close(&params);
+    if (same) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                        "%s: is not the verifying key of the .params beside it: they were not made "
+                        "together",
+                        j->f->path[CUZK__VK]);
+}
+
 static cuzk_status check_contents(const job *j, cuzk__file_kind kind, const cuzk_map *map,
                                   cuzk__facts *facts, cuzk_err *err) {
     cuzk_params_counts want;
@@ -57,7 +74,7 @@ static cuzk_status check_contents(const job *j, cuzk__file_kind kind, const cuzk
     CUZK_TRY(cuzk_params_vk_from_bytes(&vk, map->data, map->len, j->f->path[kind], want.ic,
                                        j->f->circuit->name, err));
     cuzk_params_vk_free(&vk);
-    return CUZK_OK;
+    return check_pair(j, map, err);
 }
 
 static bool is_the_machines(cuzk_status st) {
@@ -68,7 +85,7 @@ static cuzk_status look_at(const job *j, cuzk__file_kind kind, cuzk_key_report *
     cuzk_map map;
     cuzk__facts facts;
     const cuzk__files *f = j->f;
-    r->official = kind == CUZK__PARAMS ? f->name.params_digest : f->name.vk_digest;
+    r->official = cuzk__official_digest(f, kind);
     cuzk_status st = cuzk_map_file(&map, f->path[kind], &r->err);
     if (st != CUZK_OK) {
         r->state = CUZK_KEY_BAD;
@@ -82,9 +99,9 @@ static cuzk_status look_at(const job *j, cuzk__file_kind kind, cuzk_key_report *
             r->state = CUZK_KEY_OFFICIAL;
         } else {
             st = check_contents(j, kind, &map, &facts, &r->err);
-            r->state = st != CUZK_OK                               ? CUZK_KEY_BAD
-                       : cuzk__file_exists(f->path[CUZK__SIDECAR]) ? CUZK_KEY_DEVELOPMENT
-                                                                   : CUZK_KEY_DIFFERS;
+            r->state = st != CUZK_OK          ? CUZK_KEY_BAD
+                       : cuzk__has_sidecar(f) ? CUZK_KEY_DEVELOPMENT
+                                              : CUZK_KEY_DIFFERS;
         }
     }
     cuzk_map_close(&map);
@@ -99,6 +116,11 @@ cuzk_status cuzk_keys_check(const char *dir, cuzk_pool *pool, FILE *progress,
     const cuzk_circuit *c;
     cuzk_status st = CUZK_OK;
     *n = 0;
+    DIR *there = opendir(dir);
+    if (!there)
+        return cuzk_err_set(err, CUZK_STATUS_IO, "%s: %s: no directory of keys can be read there",
+                            dir, strerror(errno));
+    closedir(there);
     for (size_t i = 0; st == CUZK_OK && (c = cuzk_circuit_at(i)) != NULL; i++) {
         cuzk__files files;
         CUZK_TRY(cuzk__files_of(&files, c, dir, err));

@@ -29,7 +29,12 @@ typedef struct cuzk__files {
 cuzk_status cuzk__files_of(cuzk__files *out, const cuzk_circuit *c, const char *dir,
                            cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk__files_free(cuzk__files *f);
+/* Whatever it is, a link to nothing included. */
 bool cuzk__file_exists(const char *path);
+/* The files of this name say that they are development keys. */
+bool cuzk__has_sidecar(const cuzk__files *f);
+/* The published digest of the .params or the .vk, or NULL. */
+const char *cuzk__official_digest(const cuzk__files *f, cuzk__file_kind kind);
 
 /* What was found out about a version of a file, told apart by device, inode, size and times.
  * Remembered in $XDG_CACHE_HOME/cuzk/files ($HOME/.cache when that is not set), so that large keys

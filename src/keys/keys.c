@@ -5,6 +5,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/mem.h"
+#include "filecoin/public.h"
 #include "groth16/params_key.h"
 #include "keys/files.h"
 
@@ -23,13 +24,9 @@ struct cuzk_circuit_key {
 
 /* ---- whether a file may be used ---- */
 
-static const char *official_digest(const cuzk__files *f, cuzk__file_kind kind) {
-    return kind == CUZK__PARAMS ? f->name.params_digest : f->name.vk_digest;
-}
-
 static cuzk_status refuse(const cuzk__files *f, cuzk__file_kind kind, const char *digest,
                           bool sidecar, cuzk_err *err) {
-    const char *path = f->path[kind], *official = official_digest(f, kind);
+    const char *path = f->path[kind], *official = cuzk__official_digest(f, kind);
     char against[96];
     if (official)
         snprintf(against, sizeof against, "expected %s (the published file's)", official);
@@ -58,11 +55,11 @@ static cuzk_status need_file(const cuzk__files *f, cuzk__file_kind kind, cuzk_er
 static cuzk_status judge(const cuzk__files *f, cuzk__file_kind kind, const cuzk_map *map,
                          const cuzk_keys_opts *opts, cuzk__facts *facts, bool *insecure,
                          cuzk_err *err) {
-    const char *official = official_digest(f, kind);
+    const char *official = cuzk__official_digest(f, kind);
     *insecure = false;
     CUZK_TRY(cuzk__file_digest(facts, map, f->path[kind], opts->progress, err));
     if (official && strcmp(official, facts->digest) == 0) return CUZK_OK;
-    const bool sidecar = cuzk__file_exists(f->path[CUZK__SIDECAR]);
+    const bool sidecar = cuzk__has_sidecar(f);
     if (!sidecar || !opts->allow_insecure) return refuse(f, kind, facts->digest, sidecar, err);
     *insecure = true;
     return CUZK_OK;
@@ -270,7 +267,8 @@ cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circui
     if (st == CUZK_OK) {
         st = judge(&files, CUZK__VK, &map, opts, &facts, &development, err);
         if (st == CUZK_OK)
-            st = cuzk_params_vk_from_bytes(&vk, map.data, map.len, files.path[CUZK__VK], 0,
+            st = cuzk_params_vk_from_bytes(&vk, map.data, map.len, files.path[CUZK__VK],
+                                           (uint32_t)cuzk_circuit_public(circuit) + 1,
                                            circuit->name, err);
         cuzk_map_close(&map);
     }

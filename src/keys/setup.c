@@ -11,12 +11,34 @@ static const char sidecar[] =
     "The keys of this name were made by `cuzk setup` from known secrets: whoever knows them can\n"
     "forge proofs. They are for development only. Programs take them with --allow-insecure-keys.\n";
 
-static cuzk_status may_write(const cuzk__files *f, const char *dir, cuzk_err *err) {
+/* A sidecar may have stayed behind when the published files were fetched over development keys. */
+static cuzk_status not_official(const cuzk__files *f, FILE *progress, cuzk_err *err) {
+    static const cuzk__file_kind kinds[2] = {CUZK__PARAMS, CUZK__VK};
+    for (int i = 0; i < 2; i++) {
+        const char *official = cuzk__official_digest(f, kinds[i]);
+        cuzk_map map;
+        cuzk__facts facts;
+        if (!official || !cuzk__file_exists(f->path[kinds[i]])) continue;
+        CUZK_TRY(cuzk_map_file(&map, f->path[kinds[i]], err));
+        const cuzk_status st = cuzk__file_digest(&facts, &map, f->path[kinds[i]], progress, err);
+        cuzk_map_close(&map);
+        CUZK_TRY(st);
+        if (strcmp(official, facts.digest) == 0)
+            return cuzk_err_set(
+                err, CUZK_STATUS_USAGE,
+                "%s: is the published key, whatever %s says: not overwritten; choose "
+                "another directory",
+                f->path[kinds[i]], cuzk__file_suffix[CUZK__SIDECAR]);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status may_write(const cuzk__files *f, const char *dir, FILE *progress, cuzk_err *err) {
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return cuzk_err_set(err, CUZK_STATUS_IO, "%s: cannot make the directory: %s", dir,
                             strerror(errno));
-    if (cuzk__file_exists(f->path[CUZK__SIDECAR])) return CUZK_OK;
-    for (int i = 0; i < CUZK__SIDECAR; i++) {
+    if (cuzk__has_sidecar(f)) return not_official(f, progress, err);
+    for (int i = 0; i < CUZK__FILE_KINDS; i++) {
         if (cuzk__file_exists(f->path[i]))
             return cuzk_err_set(err, CUZK_STATUS_USAGE,
                                 "%s: exists and is no development key (there is no %s%s): not "
@@ -56,7 +78,7 @@ static void remember(const cuzk__files *f, const uint8_t hash[64]) {
     cuzk_map_close(&map);
 }
 
-static cuzk_status make(const cuzk__files *f, const cuzk_r1cs *r1cs,
+static cuzk_status make(const cuzk__files *f, const char *dir, const cuzk_r1cs *r1cs,
                         const cuzk_r1cs_density *density, const cuzk_toxic *toxic, cuzk_pool *pool,
                         FILE *progress, cuzk_err *err) {
     cuzk_out out[CUZK__FILE_KINDS];
@@ -70,6 +92,8 @@ static cuzk_status make(const cuzk__files *f, const cuzk_r1cs *r1cs,
                                        &vk, hash, pool, progress, err);
     if (st == CUZK_OK) st = cuzk_out_sync(&out[CUZK__PARAMS], err);
     if (st == CUZK_OK) st = write_small(out, f, &vk, err);
+    /* once more: files may have arrived meanwhile */
+    if (st == CUZK_OK) st = may_write(f, dir, progress, err);
     /* the sidecar first: no key is ever there without it */
     for (int i = CUZK__FILE_KINDS - 1; i >= 0; i--) {
         if (st == CUZK_OK)
@@ -90,13 +114,13 @@ cuzk_status cuzk_keys_setup(const cuzk_circuit *circuit, const cuzk_r1cs *r1cs,
     if (!dir) dir = cuzk_keys_default_dir();
     CUZK_TRY(cuzk__files_of(&files, circuit, dir, err));
     if (name) *name = files.name;
-    cuzk_status st = may_write(&files, dir, err);
+    cuzk_status st = may_write(&files, dir, progress, err);
     if (st == CUZK_OK) {
         st = cuzk_r1cs_density_of(&density, r1cs);
         if (st != CUZK_OK) cuzk_err_set(err, st, "not enough memory for %s", circuit->name);
     }
     if (st == CUZK_OK) {
-        st = make(&files, r1cs, &density, toxic, pool, progress, err);
+        st = make(&files, dir, r1cs, &density, toxic, pool, progress, err);
         cuzk_r1cs_density_free(&density);
     }
     cuzk__files_free(&files);

@@ -110,3 +110,52 @@ test('wrong use', (t) => {
   assert.equal(none.stdout, '[]\n');
   assert.match(none.stderr, /no key of a known circuit/);
 });
+
+test('a key of another circuit, a proof over a key, a place without keys', (t) => {
+  const dir = place(t);
+  const insecure = ['--params', dir, '--allow-insecure-keys'];
+  const request = join(dir, 'request.json');
+  const proof = join(dir, 'proof.bin');
+  cuzkOk('setup', '--circuit', 'wpost-2k', '--insecure-seed', '00', dir);
+  cuzkOk('sector', 'wpost-2k', '--seed', '01', request);
+
+  // every file of the key survives being named as the output
+  for (const name of names) {
+    const before = readFileSync(join(dir, name));
+    const result = cuzk('wpost', 'prove', request, join(dir, name), ...insecure);
+    assert.equal(result.status, 2, name);
+    assert.match(result.stderr, /a file of a key/);
+    assert.ok(readFileSync(join(dir, name)).equals(before), name);
+  }
+  cuzkOk('wpost', 'prove', request, proof, ...insecure);
+  cuzkOk('wpost', 'verify', request, proof, ...insecure);
+
+  // a .vk with the wrong number of points, however many
+  const vk = join(dir, names[3]);
+  const whole = readFileSync(vk);
+  for (const points of [1, 3, 22, 24, 133, 20000]) {
+    const other = Buffer.alloc(868 + 96 * points);
+    for (let i = 0; i < points; i++) whole.copy(other, 868 + 96 * i, 868 + 96 * (i % 23), 868 + 96 * (i % 23 + 1));
+    whole.copy(other, 0, 0, 864);
+    other.writeUInt32BE(points, 864);
+    writeFileSync(vk, other);
+    const result = cuzk('wpost', 'verify', request, proof, ...insecure);
+    assert.equal(result.status, 3, `${points} points: ${result.stderr}`);
+    assert.match(result.stderr, /ic.*expected 23 points/);
+  }
+
+  // a verifying key of another setup is not the .params'
+  writeFileSync(vk, whole);
+  const first = readFileSync(join(dir, names[2]));
+  cuzkOk('setup', '--circuit', 'wpost-2k', '--insecure-seed', '05', dir);
+  writeFileSync(join(dir, names[2]), first);
+  const pair = JSON.parse(cuzk('params', 'check', dir, '--json').stdout);
+  assert.deepEqual(pair.map((r) => r.state), ['development', 'bad']);
+  assert.match(pair[1].reason, /not made together/);
+
+  for (const nowhere of [join(dir, 'nope'), request]) {
+    const result = cuzk('params', 'check', nowhere);
+    assert.equal(result.status, 4);
+    assert.match(result.stderr, /no directory of keys/);
+  }
+});

@@ -125,7 +125,8 @@ static void real_proofs(void **state) {
         proof_of(doc, "proof", &proof);
         expect_verified(&vk, &proof, publics, n, 1);
         cuzk_err err = {0};
-        assert_int_equal(cuzk_groth16_verify_batch(&vk, publics, &proof, 1, NULL, &err), CUZK_OK);
+        assert_int_equal(
+            cuzk_groth16_verify_batch(&vk, publics, vk.n_public, &proof, 1, NULL, &err), CUZK_OK);
         free(publics);
         cuzk_vk_free(&vk);
         json_decref(doc);
@@ -153,9 +154,10 @@ static void batches(void **state) {
         memcpy(all + i * n, publics, n * sizeof *all);
     }
     for (size_t k = 0; k <= 20; k++)
-        if (cuzk_groth16_verify_batch(&vk.vk, all, proofs, k, pool, &err)) fail_msg("%s", err.msg);
+        if (cuzk_groth16_verify_batch(&vk.vk, all, vk.vk.n_public, proofs, k, pool, &err))
+            fail_msg("%s", err.msg);
     all[13 * n + 2].l[1] ^= 4;
-    assert_int_equal(cuzk_groth16_verify_batch(&vk.vk, all, proofs, 20, pool, &err),
+    assert_int_equal(cuzk_groth16_verify_batch(&vk.vk, all, vk.vk.n_public, proofs, 20, pool, &err),
                      CUZK_STATUS_FALSE);
     assert_non_null(strstr(err.msg, "proof 13 of 20"));
     all[13 * n + 2].l[1] ^= 4;
@@ -163,11 +165,11 @@ static void batches(void **state) {
     const cuzk_point c = proofs[4].c;
     proofs[4].c = proofs[5].c;
     proofs[5].c = c;
-    assert_int_equal(cuzk_groth16_verify_batch(&vk.vk, all, proofs, 20, pool, &err),
+    assert_int_equal(cuzk_groth16_verify_batch(&vk.vk, all, vk.vk.n_public, proofs, 20, pool, &err),
                      CUZK_STATUS_FALSE);
     assert_non_null(strstr(err.msg, "proof 4 of 20"));
     all[0] = cuzk_bls12_381_fr_ops.modulus;
-    assert_int_equal(cuzk_groth16_verify_batch(&vk.vk, all, proofs, 1, NULL, &err),
+    assert_int_equal(cuzk_groth16_verify_batch(&vk.vk, all, vk.vk.n_public, proofs, 1, NULL, &err),
                      CUZK_STATUS_FALSE);
     assert_non_null(strstr(err.msg, "not below r"));
     cuzk_pool_free(pool);

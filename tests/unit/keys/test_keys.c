@@ -196,9 +196,10 @@ static void proving(void **state) {
     if (cuzk_circuit_vk_open(&vk, &insecure, cuzk_circuit_find("wpost-2k"), &opts, &err))
         fail_msg("%s", err.msg);
     assert_true(insecure);
-    assert_int_equal(cuzk_groth16_verify_batch(&vk, publics, proof, 2, pool, &err), CUZK_OK);
+    assert_int_equal(cuzk_groth16_verify_batch(&vk, publics, vk.n_public, proof, 2, pool, &err),
+                     CUZK_OK);
     publics[n].l[0] ^= 1;
-    assert_int_equal(cuzk_groth16_verify_batch(&vk, publics, proof, 2, pool, &err),
+    assert_int_equal(cuzk_groth16_verify_batch(&vk, publics, vk.n_public, proof, 2, pool, &err),
                      CUZK_STATUS_FALSE);
     assert_non_null(strstr(err.msg, "proof 1 of 2"));
     cuzk_vk_free(&vk);
