@@ -58,7 +58,7 @@ static cuzk_status take(reader *r, const char *section, uint64_t n, const char *
 static cuzk_status take_points(reader *r, const char *section, size_t size, uint32_t want,
                                uint32_t *n, const uint8_t **out) {
     const uint64_t at = r->off;
-    const uint8_t *p;
+    const uint8_t *p = NULL;
     char what[48];
     CUZK_TRY(take(r, section, 4, "the number of points", &p));
     *n = cuzk_ld_u32be(p);
