@@ -20,7 +20,7 @@ import sys
 SOURCE_SUFFIXES = {".c", ".h", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 C_LIBRARY = re.compile(
-    r"^(assert|complex|ctype|dlfcn|elf|errno|fcntl|fenv|float|getopt|immintrin|inttypes|libgen|"
+    r"^(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|immintrin|inttypes|libgen|"
     r"limits|link|locale|malloc|math|poll|pthread|sched|semaphore|setjmp|signal|stdalign|stdarg|"
     r"stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|termios|time|"
     r"unistd|wchar|x86intrin|cpuid|arm_neon)\.h$|^(sys|linux|asm|arpa|net|netinet)/")
