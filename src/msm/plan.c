@@ -49,7 +49,7 @@ static unsigned most_bits(const cuzk__scan *s) {
 /* Buckets beyond a core's cache: an addition then waits for them now and then. */
 static double addition_cost(const cuzk__costs *costs, unsigned c) {
     size_t bytes = costs->slot_size << (c - 1);
-    if (costs->vectors) return bytes > 3u << 20 ? 1.3 : bytes > 3u << 19 ? 1.15 : 1.0;
+    if (costs->vectors) return bytes > 3u << 19 ? 1.3 : bytes > 3u << 18 ? 1.08 : 1.0;
     return bytes > 8u << 20 ? 1.25 : bytes > 2u << 20 ? 1.08 : bytes > 512u << 10 ? 1.02 : 1.0;
 }
 
