@@ -56,7 +56,8 @@ npm_install() {
     printf '%s\n' "$sum" >"$dir/node_modules/.installed-lock"
 }
 
-# build_preset PRESET [cmake cache settings]: configures and builds into build/PRESET.
+# build_preset PRESET [cmake cache settings]: configures and builds into build/PRESET; only the
+# targets named in $build_targets when that is set.
 build_preset() {
     local preset=$1 dir=$root_dir/build/$1
     shift
@@ -66,7 +67,8 @@ build_preset() {
         cat "$dir/configure.log" >&2
         die "configuring $preset failed"
     fi
-    if ! cmake --build "$dir" -j "$jobs" >"$dir/build.log" 2>&1; then
+    # shellcheck disable=SC2086 # words
+    if ! cmake --build "$dir" -j "$jobs" ${build_targets:+--target $build_targets} >"$dir/build.log" 2>&1; then
         tail -n 60 "$dir/build.log" >&2
         die "building $preset failed"
     fi
