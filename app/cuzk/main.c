@@ -15,7 +15,7 @@ static const cuzk_verb verbs[] = {
 };
 
 static void print_help(FILE *to) {
-    fputs("cuzk proves and verifies Groth16: circom circuits today, Filecoin sectors next.\n\n"
+    fputs("cuzk proves and verifies Groth16: Filecoin sectors and circom circuits.\n\n"
           "usage: cuzk VERB [OPTIONS] ARGUMENTS\n\n",
           to);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
