@@ -52,6 +52,10 @@ static size_t decode_last(uint8_t *out, const uint8_t *in) {
     return 2;
 }
 
+bool cuzk_pull_is_bom(const uint8_t *p, size_t n) {
+    return n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf;
+}
+
 /* ---- where we are ---- */
 
 static uint64_t text_offset(const cuzk_pull *j) {
@@ -72,6 +76,8 @@ static void describe(const cuzk_pull *j, char *out, size_t cap) {
         snprintf(out, cap, "a string");
     else if (*j->p > ' ' && *j->p <= '~')
         snprintf(out, cap, "`%c`", *j->p);
+    else if (cuzk_pull_is_bom(j->p, (size_t)(j->end - j->p)))
+        snprintf(out, cap, "a byte order mark");
     else
         snprintf(out, cap, "byte 0x%02x", *j->p);
 }
@@ -452,6 +458,16 @@ cuzk_status cuzk_pull_base64(cuzk_pull *j, size_t max, uint8_t **out, size_t *n)
     return CUZK_OK;
 }
 
+/* Bytes of the escape at a backslash, any that JSON has; 0: none. */
+static size_t escape_bytes(const uint8_t *p, size_t left) {
+    if (left < 2 || p[1] == '\0') return 0;
+    if (strchr("\"\\/bfnrt", p[1])) return 2;
+    if (p[1] != 'u' || left < 6) return 0;
+    for (int i = 2; i < 6; i++)
+        if (hex_digit(p[i]) < 0) return 0;
+    return 6;
+}
+
 static cuzk_status skip_string(cuzk_pull *j) {
     if (!take(j, '"')) return cuzk_pull_fail(j, "a string", NULL);
     for (;;) {
@@ -459,20 +475,49 @@ static cuzk_status skip_string(cuzk_pull *j) {
         if (j->failed) return j->failed;
         if (j->p == j->end || *j->p < ' ') return cuzk_pull_fail(j, "the end of a string", NULL);
         if (*j->p == '"') break;
-        j->p += *j->p == '\\' && j->end - j->p > 1 ? 2 : 1;
+        const size_t n = *j->p == '\\' ? escape_bytes(j->p, (size_t)(j->end - j->p)) : 1;
+        if (n == 0) return cuzk_pull_fail(j, "an escape of JSON", "another");
+        j->p += n;
     }
     j->p++;
     return CUZK_OK;
 }
 
+static const uint8_t *digits(const uint8_t *p, const uint8_t *end) {
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+/* Past a number in JSON's grammar, or NULL. */
+static const uint8_t *number_end(const uint8_t *p, const uint8_t *end) {
+    if (p < end && *p == '-') p++;
+    const uint8_t *q = digits(p, end);
+    if (q == p || (*p == '0' && q - p > 1)) return NULL;
+    p = q;
+    if (p < end && *p == '.') {
+        q = digits(++p, end);
+        if (q == p) return NULL;
+        p = q;
+    }
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        q = digits(p, end);
+        if (q == p) return NULL;
+        p = q;
+    }
+    return p;
+}
+
 /* A number of any form, or a word. */
 static cuzk_status skip_scalar(cuzk_pull *j) {
     if (take_word(j, "true") || take_word(j, "false") || take_word(j, "null")) return CUZK_OK;
-    const uint8_t *p = j->p;
-    while (p < j->end && ((*p >= '0' && *p <= '9') || (*p && strchr("+-.eE", *p))))
-        p++;
-    if (p == j->p) return cuzk_pull_fail(j, "a value", NULL);
-    j->p = p;
+    if (j->p == j->end || !((*j->p >= '0' && *j->p <= '9') || *j->p == '-'))
+        return cuzk_pull_fail(j, "a value", NULL);
+    const uint8_t *after = number_end(j->p, j->end);
+    if (!after) return cuzk_pull_fail(j, "a number as JSON writes it", "another");
+    j->p = after;
     return CUZK_OK;
 }
 

@@ -74,11 +74,13 @@ cuzk_status cuzk_pull_raw_string(cuzk_pull *j, const uint8_t **p, size_t *n,
 /* A string of base64 (standard alphabet, padded) as bytes: at most max, allocated; free with
  * cuzk_free. Only of a text in memory. */
 cuzk_status cuzk_pull_base64(cuzk_pull *j, size_t max, uint8_t **out, size_t *n) CUZK_MUST_CHECK;
-/* Any value. */
+/* Any value, in JSON's grammar. */
 cuzk_status cuzk_pull_skip(cuzk_pull *j) CUZK_MUST_CHECK;
 
 /* The next byte that is no white space, not taken; 0 at the end. */
 int cuzk_pull_peek(cuzk_pull *j);
+/* Whether a text begins with the byte order mark of UTF-8, which is no JSON. */
+bool cuzk_pull_is_bom(const uint8_t *p, size_t n);
 /* Nothing but white space is left. */
 cuzk_status cuzk_pull_end(cuzk_pull *j) CUZK_MUST_CHECK;
 

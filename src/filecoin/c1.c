@@ -1,5 +1,6 @@
 #include "filecoin/c1.h"
 
+#include "base/json_pull.h"
 #include "base/mem.h"
 #include "filecoin/fr.h"
 
@@ -13,8 +14,26 @@ static bool is_json(const uint8_t *p, size_t n) {
     return i < n && p[i] == '{';
 }
 
+/* What cannot be the first number of a bincode file, a small count in 8 bytes. */
+static bool is_text(const uint8_t *p, size_t n) {
+    for (size_t i = 0; i < n && i < 8; i++)
+        if ((p[i] < ' ' || p[i] > '~') && p[i] != '\n' && p[i] != '\r' && p[i] != '\t')
+            return false;
+    return n > 0;
+}
+
 static cuzk_status fill(cuzk_c1 *c, const uint8_t *data, size_t n, cuzk_err *err) {
+    if (cuzk_pull_is_bom(data, n))
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: offset 0: expected JSON without a byte order mark, or bincode, "
+                            "actual a byte order mark (ef bb bf)",
+                            c->name);
     if (is_json(data, n)) return cuzk__c1_from_json(c, data, n, err);
+    if (is_text(data, n))
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: offset 0: expected a JSON object or bincode, actual other text "
+                            "(JSON has no comments)",
+                            c->name);
     return cuzk__c1_from_bincode(c, data, n, err);
 }
 

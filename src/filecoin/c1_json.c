@@ -322,8 +322,10 @@ static cuzk_status read_c1(cuzk_c1 *c, cuzk_pull *j) {
 typedef struct wrapper {
     cuzk_pull *j;
     cuzk_c1 *c;
-    uint64_t size;
+    uint64_t size; /* 0: not given */
 } wrapper;
+
+static const char *const wrapper_names[] = {"SectorNum", "SectorSize", "Phase1Out"};
 
 static cuzk_status wrapper_field(void *ctx, unsigned i) {
     wrapper *w = ctx;
@@ -335,7 +337,10 @@ static cuzk_status wrapper_field(void *ctx, unsigned i) {
         w->c->has_sector = true;
         return cuzk_pull_u64(w->j, UINT64_MAX, &w->c->sector);
     }
-    if (i == 1) return cuzk_pull_u64(w->j, UINT64_MAX, &w->size);
+    if (i == 1) {
+        CUZK_TRY(cuzk_pull_u64(w->j, UINT64_MAX, &w->size));
+        return w->size ? CUZK_OK : cuzk_pull_fail(w->j, "the size of Phase1Out", "0");
+    }
     CUZK_TRY(cuzk_pull_raw_string(w->j, &text, &n, &off));
     cuzk_status st = cuzk_pull_init_base64(&inner, text, n, off, w->c->name, w->j->err);
     if (st == CUZK_OK) st = read_c1(w->c, &inner);
@@ -344,9 +349,8 @@ static cuzk_status wrapper_field(void *ctx, unsigned i) {
 }
 
 static cuzk_status read_wrapper(cuzk_c1 *c, cuzk_pull *j) {
-    static const char *const names[] = {"SectorNum", "SectorSize", "Phase1Out"};
     wrapper w = {j, c, 0};
-    CUZK_TRY(cuzk_pull_fields(j, names, 3, 2, true, wrapper_field, &w));
+    CUZK_TRY(cuzk_pull_fields(j, wrapper_names, 3, 2, true, wrapper_field, &w));
     CUZK_TRY(cuzk_pull_end(j));
     const uint64_t size = (uint64_t)32 << c->circuit->u.porep.log2_nodes;
     if (w.size && w.size != size)
@@ -356,15 +360,35 @@ static cuzk_status read_wrapper(cuzk_c1 *c, cuzk_pull *j) {
     return CUZK_OK;
 }
 
+static bool among(const char *key, const char *const *names, int n) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(key, names[i]) == 0) return true;
+    return false;
+}
+
+/* Whether there is no wrapper: the first member that is known tells. */
+static cuzk_status is_bare(bool *out, cuzk_pull *j) {
+    const char *key = NULL;
+    CUZK_TRY(cuzk_pull_object(j));
+    for (;;) {
+        CUZK_TRY(cuzk_pull_key(j, &key));
+        if (!key)
+            return cuzk_pull_fail(
+                j,
+                "the fields of a C1 (`vanilla_proofs` and others), of its wrapper "
+                "(`Phase1Out`) or of a request (SubmitProofRequest)",
+                "an object without any");
+        *out = among(key, c1_names, 7);
+        if (*out || among(key, wrapper_names, 3)) return CUZK_OK;
+        CUZK_TRY(cuzk_pull_skip(j));
+    }
+}
+
 cuzk_status cuzk__c1_from_json(cuzk_c1 *c, const uint8_t *data, size_t len, cuzk_err *err) {
     cuzk_pull j;
-    const char *key = NULL;
-    bool bare = false;
+    bool bare;
     cuzk_pull_init(&j, data, len, c->name, err);
-    CUZK_TRY(cuzk_pull_object(&j));
-    CUZK_TRY(cuzk_pull_key(&j, &key));
-    for (int i = 0; key && i < 7; i++)
-        bare = bare || strcmp(key, c1_names[i]) == 0;
+    CUZK_TRY(is_bare(&bare, &j));
     cuzk_pull_init(&j, data, len, c->name, err);
     CUZK_TRY(bare ? read_c1(c, &j) : read_wrapper(c, &j));
     return cuzk__c1_commitments(c, err);

@@ -47,7 +47,8 @@ static cuzk_status fill(cuzk_post *p, cuzk_err *err) {
     }
     s->n_sectors = r->n_vanilla;
     if (r->n_vanilla) qsort(p->sectors, r->n_vanilla, sizeof *p->sectors, by_number);
-    return cuzk__post_statement_sectors(s, p->name, err);
+    CUZK_TRY(cuzk__post_statement_sectors(s, p->name, err));
+    return cuzk__post_statement_agrees(s, r, err);
 }
 
 cuzk_status cuzk_post_from_request(cuzk_post **out, cuzk_request *r, cuzk_err *err) {

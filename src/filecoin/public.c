@@ -4,6 +4,7 @@
 #include "filecoin/fr.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,12 +129,54 @@ static cuzk_status seal_type_of(const cuzk_seal_type **out, const cuzk_request *
                         r->name);
 }
 
+/* What was asked for and the request's own must be the same. */
+static cuzk_status take_number(bool *has, uint64_t *fact, const cuzk_request *r,
+                               cuzk_request_field field, uint64_t v, const char *name,
+                               cuzk_err *err) {
+    if (!cuzk_request_has(r, field)) return CUZK_OK;
+    if (*has && *fact != v)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: %s: expected %" PRIu64 " as asked for, actual %" PRIu64, r->name,
+                            name, *fact, v);
+    *has = true;
+    *fact = v;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__porep_facts_of_request(cuzk_porep_facts *f, const cuzk_request *r,
+                                         cuzk_err *err) {
+    CUZK_TRY(cuzk_request_fits(r, CUZK_KIND_POREP, err));
+    CUZK_TRY(
+        take_number(&f->has_miner, &f->miner, r, CUZK_REQ_MINER_ID, r->miner_id, "miner_id", err));
+    CUZK_TRY(take_number(&f->has_sector, &f->sector, r, CUZK_REQ_SECTOR_NUMBER, r->sector_number,
+                         "sector_number", err));
+    if (cuzk_request_has(r, CUZK_REQ_REGISTERED_PROOF)) {
+        const cuzk_seal_type *type;
+        CUZK_TRY(seal_type_of(&type, r, err));
+        if (f->type && f->type != type)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "%s: registered_proof: expected %s as asked for, actual %s",
+                                r->name, f->type->name, type->name);
+        f->type = type;
+    }
+    if (cuzk_request_has(r, CUZK_REQ_POREP_ID)) {
+        if (f->porep_id && memcmp(f->porep_id, r->value[CUZK_REQ_POREP_ID], 32) != 0)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "%s: porep_id: expected that of --porep-id, actual another",
+                                r->name);
+        f->porep_id = r->value[CUZK_REQ_POREP_ID];
+    }
+    return CUZK_OK;
+}
+
 cuzk_status cuzk_porep_statement_of_request(cuzk_porep_statement *s, const cuzk_request *r,
                                             const cuzk_porep_facts *f, cuzk_err *err) {
     const uint8_t *v;
     cuzk_porep_facts facts = *f;
-    *s = (cuzk_porep_statement){.type = f->type};
+    CUZK_TRY(cuzk__porep_facts_of_request(&facts, r, err));
+    *s = (cuzk_porep_statement){.type = facts.type};
     if (!s->type) CUZK_TRY(seal_type_of(&s->type, r, err));
+    CUZK_TRY(cuzk_request_sized(r, s->type->sector_size, s->type->name, err));
     s->circuit = cuzk_circuit_find(s->type->circuit);
     s->partitions = s->type->partitions;
     CUZK_TRY(cuzk_request_need(r, CUZK_REQ_COMM_R, &v, err));
@@ -145,20 +188,14 @@ cuzk_status cuzk_porep_statement_of_request(cuzk_porep_statement *s, const cuzk_
     memcpy(s->seed, r->value[CUZK_REQ_SEED], 32);
     if (s->type->rule == CUZK_POREP_NON_INTERACTIVE && !cuzk_request_has(r, CUZK_REQ_SEED))
         s->seed[0] = 1; /* not used; zero is refused where it is given */
-    if (!facts.porep_id && cuzk_request_has(r, CUZK_REQ_POREP_ID))
-        facts.porep_id = r->value[CUZK_REQ_POREP_ID];
     CUZK_TRY(finish_porep(s, &facts, r->name, err));
     if (!is_fr(s->comm_r)) return no_fr(r->name, "comm_r", err);
     if (!is_fr(s->comm_d)) return no_fr(r->name, "comm_d", err);
-    const uint64_t miner = f->has_miner ? f->miner : r->miner_id;
-    const uint64_t sector = f->has_sector ? f->sector : r->sector_number;
-    const bool ticket = cuzk_request_has(r, CUZK_REQ_TICKET);
-    const bool known = ticket && (f->has_miner || cuzk_request_has(r, CUZK_REQ_MINER_ID)) &&
-                       (f->has_sector || cuzk_request_has(r, CUZK_REQ_SECTOR_NUMBER));
+    const bool known = cuzk_request_has(r, CUZK_REQ_TICKET) && facts.has_miner && facts.has_sector;
     memcpy(s->ticket, r->value[CUZK_REQ_TICKET], 32);
     if (known && !cuzk_request_has(r, CUZK_REQ_REPLICA_ID)) {
         s->replica_id_checked = true;
-        return derive_replica_id(s->replica_id, s, miner, sector, err);
+        return derive_replica_id(s->replica_id, s, facts.miner, facts.sector, err);
     }
     if (!cuzk_request_has(r, CUZK_REQ_REPLICA_ID))
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
@@ -167,7 +204,7 @@ cuzk_status cuzk_porep_statement_of_request(cuzk_porep_statement *s, const cuzk_
                             r->name);
     memcpy(s->replica_id, r->value[CUZK_REQ_REPLICA_ID], 32);
     if (!is_fr(s->replica_id)) return no_fr(r->name, "replica_id", err);
-    return known ? check_replica_id(s, miner, sector, r->name, err) : CUZK_OK;
+    return known ? check_replica_id(s, facts.miner, facts.sector, r->name, err) : CUZK_OK;
 }
 
 cuzk_status cuzk_porep_partition_challenges(uint64_t *out, const cuzk_porep_statement *s,
@@ -204,9 +241,24 @@ cuzk_status cuzk_porep_public(cuzk_u256 *out, size_t n, const cuzk_porep_stateme
 
 /* ---- PoSt ---- */
 
+/* The chain calls Window V1_2 "V1_1". */
+static const char *chain_hint(char *out, size_t cap, const cuzk_request *r) {
+    char name[sizeof r->registered_name];
+    const size_t n = strlen(r->registered_name);
+    *out = '\0';
+    if (n < 4 || strcmp(r->registered_name + n - 4, "V1_1") != 0) return out;
+    memcpy(name, r->registered_name, n + 1);
+    name[n - 1] = '2';
+    if (cuzk_post_type_find(name, n))
+        snprintf(out, cap, ": what the chain calls %s is %s in the proof library and here",
+                 r->registered_name, name);
+    return out;
+}
+
 cuzk_status cuzk__post_statement_head(cuzk_post_statement *s, const cuzk_request *r,
                                       cuzk_err *err) {
     const uint8_t *v;
+    char hint[192];
     *s = (cuzk_post_statement){0};
     s->type = r->registered_name[0]
                   ? cuzk_post_type_find(r->registered_name, strlen(r->registered_name))
@@ -214,18 +266,16 @@ cuzk_status cuzk__post_statement_head(cuzk_post_statement *s, const cuzk_request
     if (!s->type || !cuzk_request_has(r, CUZK_REQ_REGISTERED_PROOF))
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                             "%s: registered_proof: expected a PoSt type, 0 to 14 or a name such as "
-                            "StackedDrgWindow32GiBV1_2, actual none that is known",
-                            r->name);
+                            "StackedDrgWindow32GiBV1_2, actual none that is known%s",
+                            r->name, chain_hint(hint, sizeof hint, r));
     const cuzk_proof_kind kind = s->type->winning ? CUZK_KIND_WINNING : CUZK_KIND_WINDOW;
     if (r->kind != CUZK_KIND_UNSPECIFIED && r->kind != kind)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                             "%s: proof_kind: expected %s of registered proof %s, actual %s",
                             r->name, cuzk_proof_kind_name(kind), s->type->name,
                             cuzk_proof_kind_name(r->kind));
-    if (cuzk_request_has(r, CUZK_REQ_SECTOR_SIZE) && r->sector_size != s->type->sector_size)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "%s: sector_size: expected %" PRIu64 " of %s, actual %" PRIu64, r->name,
-                            s->type->sector_size, s->type->name, r->sector_size);
+    CUZK_TRY(cuzk_request_fits(r, kind, err));
+    CUZK_TRY(cuzk_request_sized(r, s->type->sector_size, s->type->name, err));
     s->circuit = cuzk_circuit_find(s->type->circuit);
     s->partition = (uint32_t)r->partition_index;
     CUZK_TRY(cuzk_request_need(r, CUZK_REQ_RANDOMNESS, &v, err));
@@ -264,6 +314,45 @@ cuzk_status cuzk__post_statement_sectors(cuzk_post_statement *s, const char *nam
     return CUZK_OK;
 }
 
+static cuzk_status other_sector(const char *name, uint64_t want, uint64_t got, cuzk_err *err) {
+    return cuzk_err_set(err, CUZK_STATUS_FALSE,
+                        "%s: sectors: expected sector_number %" PRIu64
+                        " of the vanilla proofs, actual %" PRIu64,
+                        name, want, got);
+}
+
+cuzk_status cuzk__post_statement_agrees(const cuzk_post_statement *s, const cuzk_request *r,
+                                        cuzk_err *err) {
+    size_t i = 0;
+    while (i < s->n_sectors && s->sectors[i].number != r->sector_number)
+        i++;
+    /* 0: the default of a field that a PoSt does not need */
+    if (cuzk_request_has(r, CUZK_REQ_SECTOR_NUMBER) && r->sector_number && i == s->n_sectors)
+        return cuzk_err_set(err, CUZK_STATUS_FALSE,
+                            "%s: sector_number: expected one of its sectors, the first is %" PRIu64
+                            ", actual %" PRIu64,
+                            r->name, s->sectors[0].number, r->sector_number);
+    if (!cuzk_request_has(r, CUZK_REQ_SECTORS)) return CUZK_OK;
+    if (r->n_sectors != s->n_sectors)
+        return cuzk_err_set(err, CUZK_STATUS_FALSE,
+                            "%s: sectors: expected %zu as in vanilla_proofs, actual %zu", r->name,
+                            s->n_sectors, r->n_sectors);
+    qsort(r->sectors, r->n_sectors, sizeof *r->sectors, by_number);
+    for (i = 0; i < s->n_sectors; i++) {
+        char want[65], got[65];
+        const cuzk_request_sector *a = &s->sectors[i], *b = &r->sectors[i];
+        if (a->number != b->number) return other_sector(r->name, a->number, b->number, err);
+        if (memcmp(a->comm_r, b->comm_r, 32) == 0) continue;
+        cuzk__hex32(want, a->comm_r);
+        cuzk__hex32(got, b->comm_r);
+        return cuzk_err_set(err, CUZK_STATUS_FALSE,
+                            "%s: sectors: comm_r of sector %" PRIu64
+                            ": expected %s of the vanilla proof, actual %s",
+                            r->name, a->number, want, got);
+    }
+    return CUZK_OK;
+}
+
 cuzk_status cuzk_post_statement_of_request(cuzk_post_statement *s, const cuzk_request *r,
                                            cuzk_err *err) {
     CUZK_TRY(cuzk__post_statement_head(s, r, err));
@@ -271,7 +360,8 @@ cuzk_status cuzk_post_statement_of_request(cuzk_post_statement *s, const cuzk_re
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
     s->n_sectors = r->n_sectors;
     if (r->n_sectors) memcpy(s->sectors, r->sectors, r->n_sectors * sizeof *s->sectors);
-    return cuzk__post_statement_sectors(s, r->name, err);
+    CUZK_TRY(cuzk__post_statement_sectors(s, r->name, err));
+    return cuzk__post_statement_agrees(s, r, err);
 }
 
 void cuzk_post_statement_free(cuzk_post_statement *s) {
@@ -324,14 +414,8 @@ cuzk_status cuzk_update_statement_of_request(cuzk_update_statement *s, const cuz
                             "%s: registered_proof: expected an update type, 0 to 4 or a name such "
                             "as StackedDrg32GiBV1, actual none that is known",
                             r->name);
-    if (r->kind != CUZK_KIND_UNSPECIFIED && r->kind != CUZK_KIND_UPDATE)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "%s: proof_kind: expected SNAP_DEALS_UPDATE, actual %s", r->name,
-                            cuzk_proof_kind_name(r->kind));
-    if (cuzk_request_has(r, CUZK_REQ_SECTOR_SIZE) && r->sector_size != s->type->sector_size)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "%s: sector_size: expected %" PRIu64 " of %s, actual %" PRIu64, r->name,
-                            s->type->sector_size, s->type->name, r->sector_size);
+    CUZK_TRY(cuzk_request_fits(r, CUZK_KIND_UPDATE, err));
+    CUZK_TRY(cuzk_request_sized(r, s->type->sector_size, s->type->name, err));
     for (int i = 0; i < 3; i++) {
         const uint8_t *v;
         CUZK_TRY(cuzk_request_need(r, values[i].field, &v, err));

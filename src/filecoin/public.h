@@ -36,10 +36,15 @@ typedef struct cuzk_porep_statement {
 cuzk_status cuzk_porep_statement_of_c1(cuzk_porep_statement *s, const cuzk_c1 *c,
                                        const cuzk_porep_facts *f, cuzk_err *err) CUZK_MUST_CHECK;
 /* The same from a request without a vanilla proof: registered_proof, comm_r, comm_d, seed, and
- * replica_id or miner_id, sector_number and ticket. Facts given go before the request's. */
+ * replica_id or miner_id, sector_number and ticket. BAD_INPUT when the request says something else
+ * than the facts, or has fields of another kind. */
 cuzk_status cuzk_porep_statement_of_request(cuzk_porep_statement *s, const cuzk_request *r,
                                             const cuzk_porep_facts *f,
                                             cuzk_err *err) CUZK_MUST_CHECK;
+/* Adds to f what the request says; BAD_INPUT when it is something else, or of another kind of
+ * proof. f may then point into r. */
+cuzk_status cuzk__porep_facts_of_request(cuzk_porep_facts *f, const cuzk_request *r,
+                                         cuzk_err *err) CUZK_MUST_CHECK;
 /* Challenges of a partition, circuit->u.porep.challenges of them. */
 cuzk_status cuzk_porep_partition_challenges(uint64_t *out, const cuzk_porep_statement *s,
                                             uint32_t partition) CUZK_MUST_CHECK;
@@ -69,6 +74,10 @@ cuzk_status cuzk__post_statement_head(cuzk_post_statement *s, const cuzk_request
  * element. */
 cuzk_status cuzk__post_statement_sectors(cuzk_post_statement *s, const char *name,
                                          cuzk_err *err) CUZK_MUST_CHECK;
+/* Whether the request's sectors and sector_number, where they are there, are those of s: FALSE
+ * naming both values. Sorts the request's sectors. */
+cuzk_status cuzk__post_statement_agrees(const cuzk_post_statement *s, const cuzk_request *r,
+                                        cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_post_statement_free(cuzk_post_statement *s);
 
 /* The leaf that challenge n of sector i (in order) opens; n below type->challenges. */

@@ -4,6 +4,7 @@
 #include "base/json_pull.h"
 #include "base/mem.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,39 @@ static const char *const field_names[CUZK_REQ_FIELDS] = {
     [CUZK_REQ_SECTORS] = "sectors",
 };
 
+enum {
+    IN_POREP = 1 << CUZK_KIND_POREP,
+    IN_UPDATE = 1 << CUZK_KIND_UPDATE,
+    IN_WINDOW = 1 << CUZK_KIND_WINDOW,
+    IN_POST = IN_WINDOW | 1 << CUZK_KIND_WINNING,
+    IN_ALL = IN_POREP | IN_UPDATE | IN_POST
+};
+
+/* Which kinds have a field. */
+static const uint8_t field_kinds[CUZK_REQ_FIELDS] = {
+    [CUZK_REQ_REQUEST_ID] = IN_ALL,
+    [CUZK_REQ_PROOF_KIND] = IN_ALL,
+    [CUZK_REQ_SECTOR_SIZE] = IN_ALL,
+    [CUZK_REQ_REGISTERED_PROOF] = IN_ALL,
+    [CUZK_REQ_PRIORITY] = IN_ALL,
+    [CUZK_REQ_VANILLA_PROOF] = IN_POREP,
+    [CUZK_REQ_VANILLA_PROOFS] = IN_POST | IN_UPDATE,
+    [CUZK_REQ_SECTOR_NUMBER] = IN_ALL,
+    [CUZK_REQ_MINER_ID] = IN_ALL,
+    [CUZK_REQ_RANDOMNESS] = IN_POST,
+    [CUZK_REQ_PARTITION_INDEX] = IN_WINDOW,
+    [CUZK_REQ_COMM_R_OLD] = IN_UPDATE,
+    [CUZK_REQ_COMM_R_NEW] = IN_UPDATE,
+    [CUZK_REQ_COMM_D_NEW] = IN_UPDATE,
+    [CUZK_REQ_COMM_R] = IN_POREP,
+    [CUZK_REQ_COMM_D] = IN_POREP,
+    [CUZK_REQ_REPLICA_ID] = IN_POREP,
+    [CUZK_REQ_SEED] = IN_POREP,
+    [CUZK_REQ_TICKET] = IN_POREP,
+    [CUZK_REQ_POREP_ID] = IN_POREP,
+    [CUZK_REQ_SECTORS] = IN_POST,
+};
+
 static const char *const kind_names[] = {"UNSPECIFIED", "POREP_SEAL_COMMIT", "SNAP_DEALS_UPDATE",
                                          "WINDOW_POST_PARTITION", "WINNING_POST"};
 enum { KINDS = 5 };
@@ -45,6 +79,7 @@ const char *cuzk_proof_kind_name(cuzk_proof_kind k) {
 typedef struct reader {
     cuzk_pull *j;
     cuzk_request *r;
+    uint32_t keys; /* fields read, those that say nothing included */
 } reader;
 
 /* A number, or its decimal digits as a string (what protobuf makes of 64 bits). */
@@ -120,6 +155,8 @@ static cuzk_status read_registered(reader *x) {
     cuzk_pull *j = x->j;
     if (cuzk_pull_peek(j) != '"') return cuzk_pull_u64(j, UINT64_MAX, &x->r->registered_proof);
     CUZK_TRY(cuzk_pull_string(j, x->r->registered_name, sizeof x->r->registered_name));
+    if (!x->r->registered_name[0])
+        return cuzk_pull_fail(j, "the number or name of a registered proof", "none that is known");
     if (x->r->registered_name[0] < '0' || x->r->registered_name[0] > '9') return CUZK_OK;
     uint64_t v = 0; /* a number in quotes */
     for (const char *p = x->r->registered_name; *p; p++) {
@@ -185,6 +222,22 @@ static cuzk_status read_sectors(reader *x) {
     }
 }
 
+/* Whether a field that was read has protobuf's default, which for these is one that is not set. */
+static bool says_nothing(const cuzk_request *r, unsigned i) {
+    switch ((cuzk_request_field)i) {
+    case CUZK_REQ_SECTOR_SIZE:
+        return r->sector_size == 0;
+    case CUZK_REQ_VANILLA_PROOF:
+        return r->vanilla_proof.len == 0;
+    case CUZK_REQ_VANILLA_PROOFS:
+        return r->n_vanilla == 0;
+    case CUZK_REQ_PROOF_KIND:
+        return r->kind == CUZK_KIND_UNSPECIFIED;
+    default:
+        return false;
+    }
+}
+
 static cuzk_status read_field(reader *x, unsigned i) {
     cuzk_request *r = x->r;
     switch ((cuzk_request_field)i) {
@@ -233,22 +286,29 @@ static void snake(const char *key, char out[CUZK_PULL_KEY]) {
     out[n] = '\0';
 }
 
+cuzk_request_field cuzk_request_field_of(const char *key) {
+    unsigned i = 0;
+    char name[CUZK_PULL_KEY];
+    snake(key, name);
+    while (i < CUZK_REQ_FIELDS && strcmp(field_names[i], name) != 0)
+        i++;
+    return (cuzk_request_field)i;
+}
+
 static cuzk_status read_request(reader *x) {
     const char *key;
-    char name[CUZK_PULL_KEY];
     CUZK_TRY(cuzk_pull_object(x->j));
     for (;;) {
         CUZK_TRY(cuzk_pull_key(x->j, &key));
         if (!key) break;
-        unsigned i = 0;
-        snake(key, name);
-        while (i < CUZK_REQ_FIELDS && strcmp(field_names[i], name) != 0)
-            i++;
+        const unsigned i = cuzk_request_field_of(key);
         if (i == CUZK_REQ_FIELDS)
             return cuzk_pull_fail(x->j, "a field of SubmitProofRequest", "an unknown one");
-        if (x->r->seen >> i & 1) return cuzk_pull_fail(x->j, "each field once", "a second one");
+        if (x->keys >> i & 1) return cuzk_pull_fail(x->j, "each field once", "a second one");
+        x->keys |= (uint32_t)1 << i;
         x->r->seen |= (uint32_t)1 << i;
         CUZK_TRY(read_field(x, i));
+        if (says_nothing(x->r, i)) x->r->seen &= ~((uint32_t)1 << i);
     }
     return cuzk_pull_end(x->j);
 }
@@ -264,7 +324,7 @@ cuzk_status cuzk_request_from_memory(cuzk_request **out, const uint8_t *data, si
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory to read it", name);
     }
     cuzk_pull_init(&j, data, n, r->name, err);
-    reader x = {&j, r};
+    reader x = {&j, r, 0};
     const cuzk_status st = read_request(&x);
     if (st == CUZK_OK)
         *out = r;
@@ -300,4 +360,43 @@ cuzk_status cuzk_request_need(const cuzk_request *r, cuzk_request_field f, const
     return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                         "%s: expected a field `%s` (32 bytes, base64), actual a request without it",
                         r->name, field_names[f]);
+}
+
+cuzk_status cuzk_request_fits(const cuzk_request *r, cuzk_proof_kind kind, cuzk_err *err) {
+    if (r->kind != CUZK_KIND_UNSPECIFIED && r->kind != kind)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: proof_kind: expected %s, actual %s",
+                            r->name, kind_names[kind], kind_names[r->kind]);
+    for (unsigned i = 0; i < CUZK_REQ_FIELDS; i++) {
+        if (!cuzk_request_has(r, (cuzk_request_field)i) || field_kinds[i] >> kind & 1) continue;
+        if (i == CUZK_REQ_PARTITION_INDEX && r->partition_index == 0) continue;
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: %s: expected fields of %s only, actual one of another kind of "
+                            "proof",
+                            r->name, field_names[i], kind_names[kind]);
+    }
+    return CUZK_OK;
+}
+
+void cuzk__hex32(char out[65], const uint8_t bytes[32]) {
+    for (int i = 0; i < 32; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+cuzk_status cuzk_request_agrees(const cuzk_request *r, cuzk_request_field f, const uint8_t have[32],
+                                cuzk_err *err) {
+    char want[65], got[65];
+    if (!cuzk_request_has(r, f) || memcmp(r->value[f], have, 32) == 0) return CUZK_OK;
+    cuzk__hex32(want, have);
+    cuzk__hex32(got, r->value[f]);
+    return cuzk_err_set(err, CUZK_STATUS_FALSE,
+                        "%s: %s: expected %s of the vanilla proof, actual %s", r->name,
+                        field_names[f], want, got);
+}
+
+cuzk_status cuzk_request_sized(const cuzk_request *r, uint64_t bytes, const char *what,
+                               cuzk_err *err) {
+    if (!cuzk_request_has(r, CUZK_REQ_SECTOR_SIZE) || r->sector_size == bytes) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                        "%s: sector_size: expected %" PRIu64 " of %s, actual %" PRIu64, r->name,
+                        bytes, what, r->sector_size);
 }

@@ -4,7 +4,17 @@
  *
  * The same object without vanilla proofs states what is to be verified; it may have comm_r, comm_d,
  * replica_id, seed, ticket, porep_id (PoRep) and sectors, a list of {"sector_number", "comm_r"}
- * (PoSt) beside the others. A 32-byte value may also be 64 hexadecimal digits. */
+ * (PoSt) beside the others. A 32-byte value may also be 64 hexadecimal digits.
+ *
+ * Beside vanilla proofs the same values may stand, and whatever the proof says too is compared with
+ * it; a field that another kind of proof has is refused. Of what is written as protobuf's default:
+ *   "" and [] of bytes and lists, proof_kind 0, sector_size 0     say nothing
+ *   sector_number 0 of a PoSt, partition_index 0 of all but Window say nothing
+ *   every other 0 is a value: miners, sectors, partitions and registered proofs begin at 0
+ * since SubmitProofRequest is of proto3 without `optional`, where a client that writes every field
+ * cannot leave one out. What no proof of a kind says cannot be compared: miner_id of PoSt and
+ * update, sector_number of an update, partition_index of Window V1_2, and miner_id of a PoRep when
+ * its sector number is not known. */
 #ifndef CUZK_FILECOIN_REQUEST_H
 #define CUZK_FILECOIN_REQUEST_H
 
@@ -79,6 +89,9 @@ static inline bool cuzk_request_has(const cuzk_request *r, cuzk_request_field f)
     return r->seen >> f & 1;
 }
 
+/* The field of a member's name, in either spelling; CUZK_REQ_FIELDS when there is none. */
+cuzk_request_field cuzk_request_field_of(const char *key);
+
 /* Reads a file, or memory. IO, NO_MEMORY, or BAD_INPUT naming file, offset and field. A field that
  * SubmitProofRequest and the list above do not have is an error. Free with cuzk_request_free. */
 cuzk_status cuzk_request_open(cuzk_request **out, const char *path, cuzk_err *err) CUZK_MUST_CHECK;
@@ -89,5 +102,19 @@ void cuzk_request_free(cuzk_request *r);
 /* A field that must be there; *out points into r. Only of the fields with 32 bytes. */
 cuzk_status cuzk_request_need(const cuzk_request *r, cuzk_request_field f, const uint8_t **out,
                               cuzk_err *err) CUZK_MUST_CHECK;
+
+/* BAD_INPUT naming the field when the request says another kind, or has a field that kind (not
+ * UNSPECIFIED) does not have. */
+cuzk_status cuzk_request_fits(const cuzk_request *r, cuzk_proof_kind kind,
+                              cuzk_err *err) CUZK_MUST_CHECK;
+/* Of a field with 32 bytes, when it is there: FALSE naming both values unless it is `have`, the
+ * vanilla proof's. */
+cuzk_status cuzk_request_agrees(const cuzk_request *r, cuzk_request_field f, const uint8_t have[32],
+                                cuzk_err *err) CUZK_MUST_CHECK;
+/* 64 hexadecimal digits, terminated. */
+void cuzk__hex32(char out[65], const uint8_t bytes[32]);
+/* BAD_INPUT when a sector size is there and another than that of `what`. */
+cuzk_status cuzk_request_sized(const cuzk_request *r, uint64_t bytes, const char *what,
+                               cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -16,7 +16,8 @@ static int tells(const char *key, int value) {
     for (int i = 0; i < 5; i++)
         if (strcmp(key, hashes[i]) == 0) return value == '[' ? 1 : -1;
     if (strcmp(key, "vanilla_proofs") == 0) return value == '{' ? 1 : -1;
-    return strcmp(key, "registered_proof") == 0 ? 0 : -1;
+    if (strcmp(key, "registered_proof") == 0) return 0;
+    return cuzk_request_field_of(key) < CUZK_REQ_FIELDS ? -1 : 0;
 }
 
 /* Whether the bytes are a request; everything else (bincode, broken JSON) is a C1's to refuse. */
@@ -54,30 +55,34 @@ static cuzk_status use_porep_request(cuzk_vanilla *v, const cuzk_porep_facts *fa
                                      cuzk_err *err) {
     const cuzk_request *r = v->request;
     cuzk_porep_facts f = *facts;
-    if (!f.has_miner && cuzk_request_has(r, CUZK_REQ_MINER_ID)) {
-        f.has_miner = true;
-        f.miner = r->miner_id;
-    }
-    if (!f.has_sector && cuzk_request_has(r, CUZK_REQ_SECTOR_NUMBER)) {
-        f.has_sector = true;
-        f.sector = r->sector_number;
-    }
-    if (!f.type && cuzk_request_has(r, CUZK_REQ_REGISTERED_PROOF)) {
-        f.type = r->registered_name[0]
-                     ? cuzk_seal_type_find(r->registered_name, strlen(r->registered_name))
-                     : cuzk_seal_type_at(r->registered_proof);
-        if (!f.type)
-            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                                "%s: registered_proof: expected a seal type, 0 to 19 or a name "
-                                "such as StackedDrg32GiBV1_1, actual none that is known",
-                                r->name);
-    }
+    CUZK_TRY(cuzk__porep_facts_of_request(&f, r, err));
     CUZK_TRY(
         cuzk_c1_from_memory(&v->c1, r->vanilla_proof.data, r->vanilla_proof.len, r->name, err));
+    const cuzk_c1 *c = v->c1;
+    CUZK_TRY(cuzk_request_sized(r, (uint64_t)32 << c->circuit->u.porep.log2_nodes, c->circuit->name,
+                                err));
+    CUZK_TRY(cuzk_request_agrees(r, CUZK_REQ_COMM_R, c->comm_r, err));
+    CUZK_TRY(cuzk_request_agrees(r, CUZK_REQ_COMM_D, c->comm_d, err));
+    CUZK_TRY(cuzk_request_agrees(r, CUZK_REQ_REPLICA_ID, c->replica_id, err));
+    CUZK_TRY(cuzk_request_agrees(r, CUZK_REQ_SEED, c->seed, err));
+    CUZK_TRY(cuzk_request_agrees(r, CUZK_REQ_TICKET, c->ticket, err));
     return use_c1(v, &f, err);
 }
 
+/* The kind that a request says, or that its fields are of (Window for any PoSt). */
+static cuzk_proof_kind kind_of(const cuzk_request *r) {
+    const uint32_t update =
+        1u << CUZK_REQ_COMM_R_OLD | 1u << CUZK_REQ_COMM_R_NEW | 1u << CUZK_REQ_COMM_D_NEW;
+    const uint32_t post =
+        1u << CUZK_REQ_RANDOMNESS | 1u << CUZK_REQ_SECTORS | 1u << CUZK_REQ_VANILLA_PROOFS;
+    if (r->kind != CUZK_KIND_UNSPECIFIED) return r->kind;
+    if (cuzk_request_has(r, CUZK_REQ_VANILLA_PROOF)) return CUZK_KIND_POREP;
+    if (r->seen & update) return CUZK_KIND_UPDATE;
+    return r->seen & post ? CUZK_KIND_WINDOW : CUZK_KIND_POREP;
+}
+
 static cuzk_status no_proofs(const cuzk_request *r, cuzk_err *err) {
+    CUZK_TRY(cuzk_request_fits(r, kind_of(r), err));
     return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                         "%s: expected a field `vanilla_proofs` (or `vanilla_proof` with a C1), "
                         "actual a request without it",
@@ -88,7 +93,8 @@ static cuzk_status open_request(cuzk_vanilla *v, const char *path, const cuzk_po
                                 cuzk_err *err) {
     cuzk_request *r;
     CUZK_TRY(cuzk_request_open(&r, path, err));
-    if (r->kind == CUZK_KIND_POREP || cuzk_request_has(r, CUZK_REQ_VANILLA_PROOF)) {
+    const cuzk_proof_kind kind = kind_of(r);
+    if (kind == CUZK_KIND_POREP) {
         v->request = r;
         if (!cuzk_request_has(r, CUZK_REQ_VANILLA_PROOF)) return no_proofs(r, err);
         return use_porep_request(v, facts, err);
@@ -97,8 +103,7 @@ static cuzk_status open_request(cuzk_vanilla *v, const char *path, const cuzk_po
         v->request = r;
         return no_proofs(r, err);
     }
-    if (r->kind == CUZK_KIND_UPDATE ||
-        (r->kind == CUZK_KIND_UNSPECIFIED && cuzk_request_has(r, CUZK_REQ_COMM_R_NEW))) {
+    if (kind == CUZK_KIND_UPDATE) {
         CUZK_TRY(cuzk_update_from_request(&v->update, r, err));
         v->circuit = v->update->statement.circuit;
         v->partitions = v->update->statement.type->partitions;
@@ -191,15 +196,13 @@ cuzk_status cuzk_statement_of_vanilla(cuzk_statement **out, const cuzk_vanilla *
 
 static cuzk_status state(cuzk_statement *s, const cuzk_request *r, const cuzk_porep_facts *facts,
                          cuzk_err *err) {
-    const bool update = r->kind == CUZK_KIND_UPDATE || cuzk_request_has(r, CUZK_REQ_COMM_R_NEW);
-    const bool post = r->kind == CUZK_KIND_WINDOW || r->kind == CUZK_KIND_WINNING ||
-                      cuzk_request_has(r, CUZK_REQ_RANDOMNESS);
+    const cuzk_proof_kind kind = kind_of(r);
     s->partitions = 1;
-    if (update) {
+    if (kind == CUZK_KIND_UPDATE) {
         CUZK_TRY(cuzk_update_statement_of_request(&s->update, r, err));
         s->circuit = s->update.circuit;
         s->partitions = s->update.type->partitions;
-    } else if (post) {
+    } else if (kind != CUZK_KIND_POREP) {
         CUZK_TRY(cuzk_post_statement_of_request(&s->post, r, err));
         s->circuit = s->post.circuit;
     } else {

@@ -17,8 +17,10 @@ typedef struct cuzk_vanilla {
 } cuzk_vanilla;
 
 /* Opens a C1 in any form, or a request with vanilla proofs; which, the file says itself. facts are
- * for PoRep; a request's own miner_id, sector_number and registered_proof fill what they leave
- * open. Errors as of c1.h, request.h, public.h. Free with cuzk_vanilla_free. */
+ * for PoRep; a request's own miner_id, sector_number, registered_proof and porep_id fill what they
+ * leave open and must be the same otherwise. What a request states beside its proofs is compared
+ * with them (request.h): FALSE or BAD_INPUT. Errors as of c1.h, request.h, public.h. Free with
+ * cuzk_vanilla_free. */
 cuzk_status cuzk_vanilla_open(cuzk_vanilla **out, const char *path, const cuzk_porep_facts *facts,
                               cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_vanilla_free(cuzk_vanilla *v);

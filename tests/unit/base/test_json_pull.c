@@ -148,6 +148,50 @@ static void prefixes(void **state) {
     }
 }
 
+/* What is skipped is JSON too. */
+static void skipped(void **state) {
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[] = {
+        {"0", true},
+        {"-0", true},
+        {"-12.50e+07", true},
+        {"1E9", true},
+        {"00", false},
+        {"01", false},
+        {"-", false},
+        {"+1", false},
+        {"1.", false},
+        {".5", false},
+        {"1e", false},
+        {"1e+", false},
+        {"00-.e", false},
+        {"1-2", false},
+        {"1.2.3", false},
+        {"truee", false},
+        {"nul", false},
+        {"\"a\\u00e9\"", true},
+        {"\"\\\"\\/\"", true},
+        {"\"\\x\"", false},
+        {"\"\\u12g4\"", false},
+        {"\"\\u12\"", false},
+        {"\"\\\"", false},
+        {"\"a\tb\"", false},
+        {"{\"a\\q\":1}", false},
+        {"[1,02]", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cuzk_err err;
+        cuzk_pull j = start(cases[i].text, &err);
+        cuzk_status st = cuzk_pull_skip(&j);
+        if (st == CUZK_OK) st = cuzk_pull_end(&j);
+        if (st != (cases[i].good ? CUZK_OK : CUZK_STATUS_BAD_INPUT))
+            fail_msg("%s: %d", cases[i].text, st);
+    }
+}
+
 static void messages(void **state) {
     static const struct {
         const char *text, *want;
@@ -160,6 +204,7 @@ static void messages(void **state) {
         {"{}x", "t.json: offset 2: expected nothing more, actual `x`"},
         {"{\"b\":}", "t.json: offset 5: b: expected a value, actual `}`"},
         {"", "t.json: offset 0: expected an object, actual the end of the file"},
+        {"\xef\xbb\xbf{}", "t.json: offset 0: expected an object, actual a byte order mark"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -321,7 +366,7 @@ int main(void) {
         cmocka_unit_test(strings),        cmocka_unit_test(prefixes),
         cmocka_unit_test(messages),       cmocka_unit_test(depth),
         cmocka_unit_test(fields),         cmocka_unit_test(base64_bytes),
-        cmocka_unit_test(base64_windows),
+        cmocka_unit_test(base64_windows), cmocka_unit_test(skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,8 +140,15 @@ static void wrong_json(void **state) {
     refused_with(&lotus, "\"Phase1Out\":\"", "\"Phase1Out\":\"!", "base64");
     refused_with(&lotus, "\"Phase1Out\":\"", "\"Phase1Out\":\"AAAA", "an object");
     refused_with(&lotus, "Phase1Out", "Phase2Out", "a field `Phase1Out`");
-    refused("{}", 2, "a field `SectorNum`");
-    refused("[]", 2, "bytes");
+    refused_with(&lotus, "\"SectorSize\":2048", "\"SectorSize\":0",
+                 "the size of Phase1Out, actual 0");
+    refused_with(&json, "{\"registered_proof\"", "{\"x\":[1],\"registered_proof\"",
+                 "x: expected a field of this object");
+    refused("{}", 2, "`Phase1Out`");
+    refused("{\"x\":1}", 7, "`vanilla_proofs`");
+    refused("[]", 2, "a JSON object or bincode");
+    refused("/* C1 */ {}", 11, "JSON has no comments");
+    refused("\xef\xbb\xbf{}", 5, "byte order mark");
     /* a whole challenge less, and one more */
     char *second = strstr(json.data + 200, "{\"comm_d_proofs\"");
     assert_non_null(second);

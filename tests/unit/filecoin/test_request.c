@@ -87,6 +87,13 @@ static void wrong(void **state) {
     refused("{\"vanilla_proofs\":\"AAEC\"}", "an array");
     refused("{\"vanilla_proofs\":[\"AA-C\"]}", "vanilla_proofs[0]: expected base64");
     refused("{\"sectors\":[{\"sector_number\":1}]}", "a field `comm_r`");
+    refused("{\"registered_proof\":\"\"}", "registered_proof: expected the number or name of a "
+                                           "registered proof, actual none that is known");
+    refused("{\"randomness\":\"\",\"randomness\":\"\"}", "each field once");
+    refused("{\"vanilla_proofs\":[],\"vanillaProofs\":[]}", "each field once");
+    refused("{\"priority\":00-.e}", "a number as JSON writes it");
+    refused("{\"priority\":\"\\x\"}", "an escape of JSON");
+    refused("\xef\xbb\xbf{}", "a byte order mark");
     refused("{\"request_id\":\"x\"", "actual the end of the file");
     refused("[]", "an object");
 }
@@ -162,6 +169,103 @@ static void wrong_post(void **state) {
     expect_refused(r, "expected 66 inclusion_proofs");
 }
 
+/* What stands beside the vanilla proofs is compared with them, or is no field of the kind. */
+static void expect_false(cuzk_request *r, const char *part) {
+    cuzk_post *p;
+    cuzk_err err = {0};
+    const cuzk_status st = cuzk_post_from_request(&p, r, &err);
+    if (st != CUZK_STATUS_FALSE || !strstr(err.msg, part) || !strstr(err.msg, "actual"))
+        fail_msg("%d: %s (wanted %s)", st, err.msg, part);
+    assert_null(p);
+}
+
+/* A made request that lists its two sectors, the later one first. */
+static cuzk_request *with_sectors(void) {
+    static cuzk_buf b;
+    static const char digits[] = "0123456789abcdef";
+    cuzk_request *r = made_request(&window);
+    cuzk_post *p;
+    cuzk_err err = {0};
+    char list[2][65] = {{0}};
+    assert_int_equal(cuzk_post_from_request(&p, r, &err), CUZK_OK);
+    for (int i = 0; i < 64; i++)
+        for (int s = 0; s < 2; s++)
+            list[s][i] = digits[p->sectors[s].comm_r[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    assert_int_equal(p->sectors[0].number, 7);
+    assert_int_equal(p->sectors[1].number, 8);
+    cuzk_post_free(p);
+    cuzk_buf_free(&b);
+    make(&b, &window);
+    b.len -= 2; /* "}" and a line's end */
+    cuzk_buf_printf(&b,
+                    ",\"sector_number\":8,\"sectors\":[{\"sector_number\":8,\"comm_r\":\"%s\"},"
+                    "{\"sector_number\":7,\"comm_r\":\"%s\"}]}",
+                    list[1], list[0]);
+    return taken(b.data);
+}
+
+static void stated_post(void **state) {
+    cuzk_request *r;
+    cuzk_post *p;
+    cuzk_err err = {0};
+    (void)state;
+    r = with_sectors();
+    if (cuzk_post_from_request(&p, r, &err) != CUZK_OK) fail_msg("%s", err.msg);
+    cuzk_post_free(p);
+    r = with_sectors();
+    r->sectors[1].number = 999;
+    expect_false(r, "sectors: expected sector_number 7 of the vanilla proofs, actual 8");
+    r = with_sectors();
+    r->sectors[0].number = 7; /* twice */
+    memcpy(r->sectors[0].comm_r, r->sectors[1].comm_r, 32);
+    expect_false(r, "sectors: expected sector_number 8 of the vanilla proofs, actual 7");
+    r = with_sectors();
+    r->sectors[0].comm_r[5] ^= 1;
+    expect_false(r, "sectors: comm_r of sector 8: expected");
+    r = with_sectors();
+    r->n_sectors = 1;
+    expect_false(r, "sectors: expected 2 as in vanilla_proofs, actual 1");
+    r = with_sectors();
+    r->sector_number = 999;
+    expect_false(r, "sector_number: expected one of its sectors, the first is 7, actual 999");
+    r = with_sectors();
+    r->sector_number = 0; /* a default */
+    assert_int_equal(cuzk_post_from_request(&p, r, &err), CUZK_OK);
+    cuzk_post_free(p);
+}
+
+static void foreign_fields(void **state) {
+    static const cuzk_request_field post[] = {
+        CUZK_REQ_VANILLA_PROOF, CUZK_REQ_COMM_R,    CUZK_REQ_COMM_D,   CUZK_REQ_REPLICA_ID,
+        CUZK_REQ_SEED,          CUZK_REQ_TICKET,    CUZK_REQ_POREP_ID, CUZK_REQ_COMM_R_OLD,
+        CUZK_REQ_COMM_R_NEW,    CUZK_REQ_COMM_D_NEW};
+    static const cuzk_request_field snap[] = {
+        CUZK_REQ_VANILLA_PROOF, CUZK_REQ_COMM_R,     CUZK_REQ_COMM_D,
+        CUZK_REQ_REPLICA_ID,    CUZK_REQ_SEED,       CUZK_REQ_TICKET,
+        CUZK_REQ_POREP_ID,      CUZK_REQ_RANDOMNESS, CUZK_REQ_SECTORS};
+    (void)state;
+    for (size_t i = 0; i < sizeof post / sizeof *post; i++) {
+        cuzk_request *r = made_request(i % 2 ? &window : &winning);
+        r->seen |= 1u << post[i];
+        expect_refused(r, i % 2 ? "of WINDOW_POST_PARTITION only" : "of WINNING_POST only");
+    }
+    for (size_t i = 0; i < sizeof snap / sizeof *snap; i++) {
+        cuzk_request *r = made_request(&update);
+        r->seen |= 1u << snap[i];
+        expect_refused(r, "of SNAP_DEALS_UPDATE only");
+    }
+    cuzk_request *r = made_request(&winning);
+    r->partition_index = 1;
+    expect_refused(r, "partition_index: expected fields of WINNING_POST only");
+    r = made_request(&update);
+    r->partition_index = 1;
+    r->seen |= 1u << CUZK_REQ_PARTITION_INDEX;
+    expect_refused(r, "partition_index: expected fields of SNAP_DEALS_UPDATE only");
+    r = made_request(&window);
+    snprintf(r->registered_name, sizeof r->registered_name, "StackedDrgWindow2KiBV1_1");
+    expect_refused(r, "is StackedDrgWindow2KiBV1_2 in the proof library");
+}
+
 static void wrong_update(void **state) {
     cuzk_request *r;
     (void)state;
@@ -215,8 +319,10 @@ static void sorted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spellings),  cmocka_unit_test(values), cmocka_unit_test(wrong),
-        cmocka_unit_test(wrong_post), cmocka_unit_test(sorted), cmocka_unit_test(wrong_update),
+        cmocka_unit_test(spellings),   cmocka_unit_test(values),
+        cmocka_unit_test(wrong),       cmocka_unit_test(wrong_post),
+        cmocka_unit_test(sorted),      cmocka_unit_test(wrong_update),
+        cmocka_unit_test(stated_post), cmocka_unit_test(foreign_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

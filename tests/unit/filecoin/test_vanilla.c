@@ -424,30 +424,200 @@ static void wrong_facts(void **state) {
     cuzk_buf_free(&b);
 }
 
+/* {"vanilla_proof": a C1, fields} */
+static void with_c1(cuzk_buf *r, const cuzk_buf *c1, const char *fields) {
+    static const char al[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    assert_int_equal(c1->len % 3, 0);
+    *r = (cuzk_buf)CUZK_BUF_INIT;
+    cuzk_buf_puts(r, "{\"vanilla_proof\":\"");
+    for (size_t i = 0; i < c1->len; i += 3) {
+        const uint8_t *p = made_bytes(c1) + i;
+        const uint32_t w = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+        const char four[4] = {al[w >> 18], al[w >> 12 & 63], al[w >> 6 & 63], al[w & 63]};
+        cuzk_buf_append(r, four, 4);
+    }
+    cuzk_buf_printf(r, "\",%s}", fields);
+}
+
 /* A request that carries a C1, with the facts beside it. */
 static void porep_request(void **state) {
-    static const char al[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    cuzk_buf b, r = CUZK_BUF_INIT;
+    cuzk_buf b, r;
     cuzk_vanilla *v;
     cuzk_err err = {0};
     (void)state;
     make(&b, &sectors[1]);
-    assert_int_equal(b.len % 3, 0);
-    cuzk_buf_puts(&r, "{\"proof_kind\":1,\"registered_proof\":5,\"sector_number\":7,"
-                      "\"miner_id\":\"1000\",\"vanilla_proof\":\"");
-    for (size_t i = 0; i < b.len; i += 3) {
-        const uint8_t *p = made_bytes(&b) + i;
-        const uint32_t w = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-        const char four[4] = {al[w >> 18], al[w >> 12 & 63], al[w >> 6 & 63], al[w & 63]};
-        cuzk_buf_append(&r, four, 4);
-    }
-    cuzk_buf_puts(&r, "\"}");
+    with_c1(&r, &b,
+            "\"proof_kind\":1,\"registered_proof\":5,\"sector_number\":7,\"miner_id\":\"1000\"");
     if (open_bytes(&v, r.data, r.len, NULL, &err) != CUZK_OK) fail_msg("%s", err.msg);
     assert_true(v->porep.replica_id_checked);
     assert_int_equal(check(v, &err), CUZK_OK);
     cuzk_vanilla_free(v);
     cuzk_buf_free(&b);
     cuzk_buf_free(&r);
+}
+
+static void expect_stated(const cuzk_buf *r, const cuzk_porep_facts *facts, cuzk_status want,
+                          const char *part) {
+    cuzk_vanilla *v;
+    cuzk_statement *s;
+    cuzk_err err = {0};
+    for (int verify = 0; verify < 2; verify++) { /* as prove and as verify read it */
+        memset(&err, 0, sizeof err);
+        cuzk_status st = open_bytes(&v, r->data, r->len, facts, &err);
+        cuzk_vanilla_free(v);
+        if (verify) {
+            memset(&err, 0, sizeof err);
+            st = cuzk_statement_open(&s, file, facts, &err);
+            cuzk_statement_free(s);
+        }
+        if (st != want || (part && (!strstr(err.msg, part) || !said(&err))))
+            fail_msg("%d: %s (wanted %s)", st, err.msg, part ? part : "none");
+    }
+}
+
+#define HEX32(x) x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x
+
+/* What a request states beside its C1 is compared with it. */
+static void stated_beside_c1(void **state) {
+    static const uint8_t id[32] = {5}, other_id[32] = {6};
+    static const struct {
+        const char *fields;
+        cuzk_porep_facts facts;
+        cuzk_status want;
+        const char *part;
+    } cases[] = {
+        /* protobuf's defaults, and what is true */
+        {"\"proof_kind\":0,\"sector_size\":0,\"vanilla_proofs\":[],\"randomness\":\"\",\"comm_r\":"
+         "\"\",\"commROld\":\"\",\"partition_index\":0",
+         {0},
+         CUZK_OK,
+         NULL},
+        {"\"sector_size\":2048,\"miner_id\":1000,\"sector_number\":7,\"registered_proof\":5,"
+         "\"porep_id\":\"0500000000000000000000000000000000000000000000000000000000000000\"",
+         {.has_miner = true, .miner = 1000, .has_sector = true, .sector = 7, .porep_id = id},
+         CUZK_OK,
+         NULL},
+        /* values of the proof */
+        {"\"comm_r\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_FALSE, "comm_r: expected "},
+        {"\"comm_d\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_FALSE, "actual " HEX32("07")},
+        {"\"replica_id\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_FALSE, "replica_id: expected "},
+        {"\"seed\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_FALSE, "seed: expected "},
+        {"\"ticket\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_FALSE, "ticket: expected "},
+        {"\"miner_id\":1001,\"sector_number\":7", {0}, CUZK_STATUS_FALSE, "miner 1001, sector 7"},
+        {"\"miner_id\":1000,\"sector_number\":8", {0}, CUZK_STATUS_FALSE, "miner 1000, sector 8"},
+        {"\"miner_id\":1000,\"sector_number\":7,\"porep_id\":\"" HEX32("07") "\"",
+         {0},
+         CUZK_STATUS_FALSE,
+         "porep_id"},
+        {"\"sector_size\":1", {0}, CUZK_STATUS_BAD_INPUT, "sector_size: expected 2048 "},
+        {"\"registered_proof\":6", {0}, CUZK_STATUS_BAD_INPUT, "StackedDrg8MiBV1_1"},
+        {"\"registered_proof\":\"\"", {0}, CUZK_STATUS_BAD_INPUT, "none that is known"},
+        /* fields of others */
+        {"\"proof_kind\":2", {0}, CUZK_STATUS_BAD_INPUT, "vanilla_proof: "},
+        {"\"proof_kind\":\"WINNING_POST\"", {0}, CUZK_STATUS_BAD_INPUT, "of WINNING_POST only"},
+        {"\"vanilla_proofs\":[\"AAAA\"]", {0}, CUZK_STATUS_BAD_INPUT, "vanilla_proofs: expected"},
+        {"\"randomness\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_BAD_INPUT, "randomness: expected"},
+        {"\"comm_r_old\":\"" HEX32("07") "\"", {0}, CUZK_STATUS_BAD_INPUT, "comm_r_old: expected"},
+        {"\"sectors\":[]", {0}, CUZK_STATUS_BAD_INPUT, "sectors: expected"},
+        {"\"partition_index\":3", {0}, CUZK_STATUS_BAD_INPUT, "partition_index: expected"},
+        /* options */
+        {"\"miner_id\":1000",
+         {.has_miner = true, .miner = 1001},
+         CUZK_STATUS_BAD_INPUT,
+         "miner_id: expected 1001 as asked for, actual 1000"},
+        {"\"sector_number\":7",
+         {.has_sector = true, .sector = 8},
+         CUZK_STATUS_BAD_INPUT,
+         "sector_number: expected 8 as asked for, actual 7"},
+        {"\"porep_id\":\"" HEX32("05") "\"",
+         {.porep_id = other_id},
+         CUZK_STATUS_BAD_INPUT,
+         "porep_id: expected that of --porep-id"},
+    };
+    cuzk_buf b, r;
+    (void)state;
+    make(&b, &sectors[1]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        with_c1(&r, &b, cases[i].fields);
+        expect_stated(&r, &cases[i].facts, cases[i].want, cases[i].part);
+        cuzk_buf_free(&r);
+    }
+    const cuzk_porep_facts type = {.type = cuzk_seal_type_at(0)};
+    with_c1(&r, &b, "\"registered_proof\":5");
+    expect_stated(&r, &type, CUZK_STATUS_BAD_INPUT,
+                  "registered_proof: expected StackedDrg2KiBV1 as asked for, actual "
+                  "StackedDrg2KiBV1_1");
+    cuzk_buf_free(&r);
+    cuzk_buf_free(&b);
+}
+
+/* A PoRep's public values alone. */
+static void stated_alone(void **state) {
+    static const struct {
+        const char *fields;
+        cuzk_porep_facts facts;
+        cuzk_status want;
+        const char *part;
+    } cases[] = {
+        {"\"sector_size\":2048,\"partition_index\":0", {0}, CUZK_OK, NULL},
+        {"\"sector_size\":1", {0}, CUZK_STATUS_BAD_INPUT, "sector_size: expected 2048 "},
+        {"\"partition_index\":9", {0}, CUZK_STATUS_BAD_INPUT, "partition_index: expected"},
+        {"\"sectors\":[],\"proof_kind\":1", {0}, CUZK_STATUS_BAD_INPUT, "sectors: expected"},
+        {"\"proof_kind\":3", {0}, CUZK_STATUS_BAD_INPUT, "registered_proof: expected a PoSt"},
+        {"\"miner_id\":1",
+         {.has_miner = true, .miner = 2},
+         CUZK_STATUS_BAD_INPUT,
+         "miner_id: expected 2 as asked for, actual 1"},
+        {"\"sector_number\":1",
+         {.has_sector = true, .sector = 2},
+         CUZK_STATUS_BAD_INPUT,
+         "sector_number: expected 2 as asked for, actual 1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cuzk_statement *s;
+        cuzk_err err = {0};
+        cuzk_buf b = CUZK_BUF_INIT;
+        cuzk_buf_printf(
+            &b,
+            "{\"registered_proof\":\"StackedDrg2KiBV1_1\",\"comm_r\":\"" HEX32(
+                "01") "\",\"comm_d\":\"" HEX32("02") "\",\"replica_id\":\"" HEX32("03") "\","
+                                                                                        "\"seed\":"
+                                                                                        "\"" HEX32("04") "\",%s}",
+            cases[i].fields);
+        FILE *f = fopen(file, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(b.data, 1, b.len, f), b.len);
+        assert_int_equal(fclose(f), 0);
+        const cuzk_status st = cuzk_statement_open(&s, file, &cases[i].facts, &err);
+        if (st != cases[i].want || (cases[i].part && !strstr(err.msg, cases[i].part)))
+            fail_msg("%zu: %d: %s", i, st, err.msg);
+        cuzk_statement_free(s);
+        cuzk_buf_free(&b);
+    }
+}
+
+/* What a file is taken for when it is neither: never a request for a first key that none has. */
+static void neither(void **state) {
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"{\"note\":1,\"vanilla_proofs\":{}}", "note: expected a field of this object"},
+        {"{\"note\":1,\"Phase1Out\":\"\"}", "the base64 text"},
+        {"{\"note\":1,\"randomness\":\"\"}", "note: expected a field of SubmitProofRequest"},
+        {"{\"note\":1}", "of a request (SubmitProofRequest)"},
+        {"\xef\xbb\xbf{\"randomness\":\"\"}", "byte order mark"},
+        {"// note\n{\"randomness\":\"\"}", "JSON has no comments"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cuzk_vanilla *v;
+        cuzk_err err = {0};
+        const cuzk_status st = open_bytes(&v, cases[i].text, strlen(cases[i].text), NULL, &err);
+        assert_null(v);
+        if (st != CUZK_STATUS_BAD_INPUT || !strstr(err.msg, cases[i].part))
+            fail_msg("%zu: %d: %s", i, st, err.msg);
+    }
 }
 
 static int setup(void **state) {
@@ -471,7 +641,8 @@ int main(void) {
         cmocka_unit_test(flipped_bincode),  cmocka_unit_test(flipped_json),
         cmocka_unit_test(flipped_requests), cmocka_unit_test(names_of_faults),
         cmocka_unit_test(wrong_facts),      cmocka_unit_test(porep_request),
-        cmocka_unit_test(accepted_large),
+        cmocka_unit_test(stated_beside_c1), cmocka_unit_test(stated_alone),
+        cmocka_unit_test(neither),          cmocka_unit_test(accepted_large),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
