@@ -115,6 +115,42 @@ test('a false vanilla proof is exit code 1 and says where', (t) => {
   refuses(t, 1, 'challenge 0', 'wpost', 'prove', path, ...state.flags);
 });
 
+test('what a request states beside its vanilla proofs is compared with them', (t) => {
+  const dir = scratch(t);
+  const path = join(dir, 'stated.json');
+  const proof = join(dir, 'proof.bin');
+  writeFileSync(proof, Buffer.alloc(192));
+  const refusesBoth = (code, part, verb, request, ...more) => {
+    writeFileSync(path, JSON.stringify(request));
+    refuses(t, code, part, verb, 'prove', path, ...state.flags, ...more);
+    const result = cuzk(verb, 'verify', path, proof, ...state.flags, ...more);
+    assert.equal(result.status, code, result.stderr);
+    assert.ok(result.stderr.includes(part), result.stderr);
+  };
+  const one = JSON.parse(readFileSync(state.one, 'utf8'));
+  const seven = '07'.repeat(32);
+  refusesBoth(1, 'actual 999', 'wpost', { ...one, sectors: [{ sector_number: 999, comm_r: seven }] });
+  refusesBoth(1, `actual ${seven}`, 'wpost', { ...one, sectors: [{ sector_number: 7, comm_r: seven }] });
+  refusesBoth(1, 'sector_number: expected', 'wpost', { ...one, sector_number: 999 });
+  refusesBoth(3, 'comm_r: expected', 'wpost', { ...one, comm_r: seven });
+  refusesBoth(3, 'none that is known', 'wpost', { ...one, registered_proof: '' });
+  refusesBoth(3, 'StackedDrgWindow2KiBV1_2', 'wpost', { ...one, registered_proof: 'StackedDrgWindow2KiBV1_1' });
+
+  const porep = { vanilla_proof: readFileSync(join(vectors, 'c1_2kib_lotusbench.json')).toString('base64') };
+  for (const name of ['comm_r', 'comm_d', 'replica_id', 'seed', 'ticket'])
+    refusesBoth(1, `${name}: expected`, 'porep', { ...porep, [name]: seven });
+  refusesBoth(1, 'miner 1001, sector 1', 'porep', { ...porep, miner_id: 1001 });
+  refusesBoth(3, 'SectorNum', 'porep', { ...porep, sector_number: 2 });
+  refusesBoth(3, 'sector_size: expected 2048', 'porep', { ...porep, sector_size: 1 });
+  refusesBoth(3, 'of WINNING_POST only', 'porep', { ...porep, proof_kind: 'WINNING_POST' });
+  refusesBoth(3, 'vanilla_proofs: expected', 'porep', { ...porep, vanilla_proofs: ['AAAA'] });
+  refusesBoth(3, 'miner_id: expected 1001', 'porep', { ...porep, miner_id: 1000 }, '--miner', 1001);
+  refusesBoth(3, 'sector_number: expected 2', 'porep', { ...porep, sector_number: 1 }, '--sector', 2);
+  refusesBoth(3, 'registered_proof: expected', 'porep', { ...porep, registered_proof: 5 }, '--registered-proof', 0);
+  writeFileSync(path, `\ufeff${readFileSync(state.one, 'utf8')}`);
+  refuses(t, 3, 'byte order mark', 'wpost', 'prove', path, ...state.flags);
+});
+
 test('malformed requests, other kinds and keys that are not there', (t) => {
   const dir = scratch(t);
   const path = join(dir, 'bad.json');
