@@ -35,8 +35,10 @@ int cuzk_cli_bad_option(const char *verb, int c, char **argv) {
 }
 
 int cuzk_cli_flush(const char *verb, int code) {
-    if (!ferror(stdout) && fflush(stdout) == 0) return code;
-    fprintf(stderr, "cuzk %s: cannot write to standard output: %s\n", verb, strerror(errno));
+    const bool before = ferror(stdout); /* errno is another's by now */
+    if (!before && fflush(stdout) == 0) return code;
+    fprintf(stderr, "cuzk %s: cannot write to standard output%s%s\n", verb, before ? "" : ": ",
+            before ? "" : strerror(errno));
     return cuzk_status_exit_code(CUZK_STATUS_IO);
 }
 
