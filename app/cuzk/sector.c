@@ -304,6 +304,11 @@ static int resolve(const options *o, cuzk_sector_spec *s) {
         s->seal = seal_of_size(log2_nodes);
         break;
     }
+    const cuzk_post_type *chain =
+        o->registered ? cuzk_post_type_of_chain(o->registered, strlen(o->registered)) : NULL;
+    if (chain)
+        return cuzk_cli_usage("sector", "--registered-proof %s: what the chain calls so is %s here",
+                              o->registered, chain->name);
     if (o->registered && (strcmp(of, name) != 0 || (!s->seal && !s->post && !s->update)))
         return cuzk_cli_usage("sector", "--registered-proof %s is none of %s; `cuzk sector --list`",
                               o->registered, name);

@@ -90,6 +90,17 @@ const cuzk_post_type *cuzk_post_type_find(const char *name, size_t len) {
     return NULL;
 }
 
+const cuzk_post_type *cuzk_post_type_of_chain(const char *name, size_t len) {
+    for (int i = 0; i < CUZK_POST_TYPES; i++) {
+        const char *own = posts[i].name;
+        const size_t n = strlen(own);
+        if (posts[i].version == CUZK_API_V1_2 && n == len && memcmp(own, name, n - 1) == 0 &&
+            name[n - 1] == '1')
+            return &posts[i];
+    }
+    return NULL;
+}
+
 const cuzk_update_type *cuzk_update_type_at(uint64_t number) {
     return number < CUZK_UPDATE_TYPES ? &updates[number] : NULL;
 }

@@ -53,6 +53,9 @@ typedef struct cuzk_post_type {
 
 const cuzk_post_type *cuzk_post_type_at(uint64_t number);
 const cuzk_post_type *cuzk_post_type_find(const char *name, size_t len);
+/* What the chain calls StackedDrgWindow…V1_1, which is no name here; NULL for any other name. For
+ * messages. */
+const cuzk_post_type *cuzk_post_type_of_chain(const char *name, size_t len);
 
 typedef struct cuzk_update_type {
     uint32_t number;

@@ -241,17 +241,13 @@ cuzk_status cuzk_porep_public(cuzk_u256 *out, size_t n, const cuzk_porep_stateme
 
 /* ---- PoSt ---- */
 
-/* The chain calls Window V1_2 "V1_1". */
 static const char *chain_hint(char *out, size_t cap, const cuzk_request *r) {
-    char name[sizeof r->registered_name];
-    const size_t n = strlen(r->registered_name);
+    const char *name = r->registered_name;
+    const cuzk_post_type *t = cuzk_post_type_of_chain(name, strlen(name));
     *out = '\0';
-    if (n < 4 || strcmp(r->registered_name + n - 4, "V1_1") != 0) return out;
-    memcpy(name, r->registered_name, n + 1);
-    name[n - 1] = '2';
-    if (cuzk_post_type_find(name, n))
-        snprintf(out, cap, ": what the chain calls %s is %s in the proof library and here",
-                 r->registered_name, name);
+    if (t)
+        snprintf(out, cap, ": what the chain calls %s is %s in the proof library and here", name,
+                 t->name);
     return out;
 }
 
