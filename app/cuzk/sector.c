@@ -342,6 +342,8 @@ static int specify(const options *o, cuzk_sector_spec *s) {
     const bool window = s->post && !s->post->winning;
     if (o->has_sectors && !window)
         return cuzk_cli_usage("sector", "--sectors goes with wpost- only");
+    if (o->partition && !window)
+        return cuzk_cli_usage("sector", "--partition goes with wpost- only");
     if (o->has_format && c->kind != CUZK_CIRCUIT_POREP)
         return cuzk_cli_usage("sector", "--format goes with porep- only: the others are requests, "
                                         "in JSON");

@@ -124,6 +124,7 @@ const refusals = [
   [['porep-2k', '--seed', '00', '--registered-proof', '6'], /is none of porep-2k/],
   [['porep-2k', '--seed', '00', '--registered-proof', '20'], /is none of porep-2k/],
   [['wpost-2k', '--seed', '00', '--registered-proof', '0'], /is none of wpost-2k/],
+  [['winning-2k', '--seed', '00', '--partition', '3'], /goes with wpost- only/],
   [['wpost-2k', '--seed', '00', '--registered-proof', 'StackedDrgWindow2KiBV1_1'], /is StackedDrgWindow2KiBV1_2 here/],
   [['porep-512m', '--seed', '00', '--registered-proof', '12'], /depend on comm_r/],
   [['porep-2k', '--seed', '00', '--ticket', '00'], /64 hexadecimal digits/],
