@@ -60,9 +60,7 @@ static cuzk_request *request(uint64_t registered_proof, const uint8_t *bytes, si
         assert_int_equal(cuzk_alloc((void **)&b->data, b->len, 1), CUZK_OK);
         memcpy(b->data, bytes + i * b->len, b->len);
     }
-    r->seen = 1u << CUZK_REQ_REGISTERED_PROOF | 1u << CUZK_REQ_VANILLA_PROOFS |
-              1u << CUZK_REQ_RANDOMNESS | 1u << CUZK_REQ_COMM_R_OLD | 1u << CUZK_REQ_COMM_D_NEW |
-              1u << CUZK_REQ_COMM_R_NEW;
+    r->seen = 1u << CUZK_REQ_REGISTERED_PROOF | 1u << CUZK_REQ_VANILLA_PROOFS;
     return r;
 }
 
@@ -74,8 +72,9 @@ cuzk_u256 *vanilla_post(const cuzk_post_circuit *c, const uint8_t *bytes, size_t
     cuzk_u256 *out = frees_of(n_frees);
     while (&cuzk_circuit_find(cuzk_post_type_at(type)->circuit)->u.post != c)
         type++;
-    const size_t sectors = cuzk_post_type_at(type)->sectors;
-    if (cuzk_post_from_request(&p, request(type, bytes, len, sectors), &err) != CUZK_OK ||
+    cuzk_request *r = request(type, bytes, len, cuzk_post_type_at(type)->sectors);
+    r->seen |= 1u << CUZK_REQ_RANDOMNESS;
+    if (cuzk_post_from_request(&p, r, &err) != CUZK_OK ||
         cuzk_post_free_values(p, out, n_frees, &err) != CUZK_OK)
         fail_msg("%s", err.msg);
     cuzk_post_free(p);
@@ -93,8 +92,10 @@ cuzk_u256 *vanilla_update(const cuzk_update_circuit *c, const uint8_t *bytes, si
     while (&cuzk_circuit_find(cuzk_update_type_at(type)->circuit)->u.update != c)
         type++;
     cuzk_request *r = request(type, bytes + 96, len - 96, 1);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        r->seen |= 1u << fields[i];
         memcpy(r->value[fields[i]], bytes + 32 * i, 32);
+    }
     if (cuzk_update_from_request(&u, r, &err) != CUZK_OK ||
         cuzk_update_free_values(u, 0, out, n_frees, &err) != CUZK_OK)
         fail_msg("%s", err.msg);
