@@ -45,7 +45,6 @@ void cuzk__sched_device_fault(cuzk_sched *s, uint32_t d, const job *j) {
     if (j && dev->fault_job == j->seq + 1) return;
     dev->fault_job = j ? j->seq + 1 : 0;
     dev->faults++;
-    dev->good = 0;
     if (dev->quarantined || s->config.quarantine_after == 0 ||
         dev->faults < s->config.quarantine_after)
         return;
@@ -55,19 +54,12 @@ void cuzk__sched_device_fault(cuzk_sched *s, uint32_t d, const job *j) {
     s->recheck = true;
 }
 
-void cuzk__sched_device_good(cuzk_sched *s, uint32_t d) {
-    device *dev = &s->devices[d];
-    if (dev->faults == 0 || ++dev->good < CUZK_SCHED_FORGIVEN_AFTER) return;
-    dev->faults--;
-    dev->good = 0;
-}
-
 static void restore(cuzk_sched *s, uint32_t d) {
     device *dev = &s->devices[d];
     if (!dev->quarantined) return;
     dev->quarantined = false;
     dev->until = CUZK_SCHED_NEVER;
-    dev->faults = dev->good = 0;
+    dev->faults = 0;
     dev->fault_job = 0;
     cuzk__sched_emit(s, CUZK_ACT_RESTORE)->device = d;
 }

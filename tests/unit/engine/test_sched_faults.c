@@ -125,32 +125,6 @@ static void a_bad_device_is_set_aside(void **state) {
     world_end(&w);
 }
 
-/* Device 0 fails every n-th partition. */
-static unsigned every, turn;
-static cuzk_sched_fault now_and_then(world *world_, const cuzk_sched_action *a) {
-    (void)world_;
-    if (a->stage != CUZK_STAGE_COMPUTE || a->device != 0) return CUZK_FAULT_NONE;
-    return ++turn % every == 0 ? CUZK_FAULT_ERROR : CUZK_FAULT_NONE;
-}
-
-static void a_flaky_device_is_set_aside_a_rare_fault_is_forgiven(void **state) {
-    (void)state;
-    for (every = 2; every <= 50; every *= 5) {
-        setup(NULL);
-        turn = 0;
-        w.config.n_devices = 2;
-        w.fault = now_and_then;
-        world_begin(&w);
-        for (int i = 0; i < 80; i++)
-            submit(plain(4));
-        world_run(&w);
-        for (uint32_t i = 0; i < w.n_jobs; i++)
-            assert_int_equal(w.jobs[i].outcome, CUZK_OUTCOME_DONE);
-        assert_int_equal(w.quarantines, every == 2);
-        world_end(&w);
-    }
-}
-
 static void without_a_device_jobs_fail(void **state) {
     (void)state;
     plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_ERROR, UINT32_MAX, CUZK_SCHED_NONE);
@@ -343,7 +317,6 @@ int main(void) {
         RULE(bad_input_fails_at_once),
         RULE(host_work_is_tried_twice),
         RULE(a_bad_device_is_set_aside),
-        RULE(a_flaky_device_is_set_aside_a_rare_fault_is_forgiven),
         RULE(without_a_device_jobs_fail),
         RULE(a_crash_costs_a_retry),
         RULE(kinds_stay_on_their_devices),
