@@ -2,10 +2,14 @@
  *
  * Parameters (undefined again at the end): BA (prefix to generate), BA_EC (prefix of the group),
  * BA_F (prefix of its field).
+ * Where curve/batch_ifma.h is included before, groups named there use its vectors.
  *
  * Generates BA_scratch_t, room for CUZK__BATCH additions, and BA_add. An addition costs
  * 5M + 1S and its share of one inversion (Montgomery's trick: 3M of these). */
 
+#ifndef CUZK__CURVE_IFMA
+#define CUZK__CURVE_IFMA 0
+#endif
 #define BA_CAT2(a, b) a##_##b
 #define BA_CAT(a, b) BA_CAT2(a, b)
 #define BA_(name) BA_CAT(BA, name)
