@@ -4,11 +4,13 @@
 
 enum { DEVICE_TRIES = 3, HOST_TRIES = 2 };
 
+static bool suits(const cuzk_sched *s, const cuzk_sched_job_spec *spec, uint32_t d) {
+    return (s->devices[d].kinds >> spec->kind & 1) && !cuzk__sched_key_bad(s, spec->key, d) &&
+           cuzk__sched_device_fits(s, spec, d);
+}
+
 static bool usable(const cuzk_sched *s, const part *p, uint32_t d) {
-    const device *dev = &s->devices[d];
-    const job *j = job_of(s, p);
-    if (!(dev->kinds >> j->spec.kind & 1) || cuzk__sched_key_bad(s, j->spec.key, d)) return false;
-    if (!cuzk__sched_device_fits(s, &j->spec, d)) return false;
+    if (!suits(s, &job_of(s, p)->spec, d)) return false;
     return p->device_faults < 2 || !(p->failed_on >> d & 1);
 }
 
@@ -39,12 +41,19 @@ bool cuzk__sched_kind_possible(const cuzk_sched *s, uint32_t kind) {
     return false;
 }
 
+bool cuzk__sched_placeable(const cuzk_sched *s, const cuzk_sched_job_spec *spec) {
+    for (uint32_t d = 0; d < s->config.n_devices; d++)
+        if (returns(s, d) && suits(s, spec, d)) return true;
+    return false;
+}
+
 void cuzk__sched_device_fault(cuzk_sched *s, uint32_t d, const job *j) {
     device *dev = &s->devices[d];
     /* One job with a bad input must not condemn a device. */
     if (j && dev->fault_job == j->seq + 1) return;
     dev->fault_job = j ? j->seq + 1 : 0;
     dev->faults++;
+    dev->good = 0;
     if (dev->quarantined || s->config.quarantine_after == 0 ||
         dev->faults < s->config.quarantine_after)
         return;
@@ -54,12 +63,19 @@ void cuzk__sched_device_fault(cuzk_sched *s, uint32_t d, const job *j) {
     s->recheck = true;
 }
 
+void cuzk__sched_device_good(cuzk_sched *s, uint32_t d) {
+    device *dev = &s->devices[d];
+    if (dev->faults == 0 || ++dev->good < CUZK_SCHED_FORGIVEN_AFTER) return;
+    dev->faults--;
+    dev->good = 0;
+}
+
 static void restore(cuzk_sched *s, uint32_t d) {
     device *dev = &s->devices[d];
     if (!dev->quarantined) return;
     dev->quarantined = false;
     dev->until = CUZK_SCHED_NEVER;
-    dev->faults = 0;
+    dev->faults = dev->good = 0;
     dev->fault_job = 0;
     cuzk__sched_emit(s, CUZK_ACT_RESTORE)->device = d;
 }

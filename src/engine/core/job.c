@@ -40,6 +40,8 @@ static cuzk_sched_reason refusal(const cuzk_sched *s, const cuzk_sched_job_spec 
     if (!cuzk__sched_kind_possible(s, spec->kind)) return CUZK_REASON_NO_DEVICE;
     const cuzk_sched_reason never = cuzk__sched_never_fits(s, spec, need, limit);
     if (never != CUZK_REASON_NONE) return never;
+    *need = *limit = 0;
+    if (!cuzk__sched_placeable(s, spec)) return CUZK_REASON_NO_DEVICE;
     *need = spec->n_partitions + 1;
     *limit = s->config.max_partitions;
     if (*need > *limit) return CUZK_REASON_INVALID;

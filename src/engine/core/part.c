@@ -154,9 +154,7 @@ static void note_rate(cuzk_sched *s) {
 
 static void verified(cuzk_sched *s, part *p) {
     job *j = job_of(s, p);
-    device *dev = &s->devices[p->device];
-    dev->faults = 0;
-    dev->fault_job = 0;
+    cuzk__sched_device_good(s, p->device);
     note_rate(s);
     cuzk__sched_emit_part(s, CUZK_ACT_PARTITION_DONE, j, p);
     cuzk__sched_release(s, p);

@@ -34,6 +34,7 @@ enum {
     CUZK_SCHED_MAX_PARTITIONS = 64, /* of one job */
     CUZK_SCHED_MAX_DEVICES = 32,
     CUZK_SCHED_MAX_KINDS = 32,
+    CUZK_SCHED_FORGIVEN_AFTER = 4,
 };
 
 /* name, text */
@@ -79,7 +80,7 @@ typedef enum cuzk_sched_reason {
     CUZK_REASON_HOST,      /* needs more host memory than there will ever be: need, limit */
     CUZK_REASON_PINNED,    /* the same of pinned memory */
     CUZK_REASON_DEVICE,    /* the same of every device that may take the job */
-    CUZK_REASON_NO_DEVICE, /* no device takes this kind, or all that do are quarantined */
+    CUZK_REASON_NO_DEVICE, /* none takes the kind, or all that do are set aside */
     CUZK_REASON_IN_USE,    /* the key is in use */
     CUZK_REASON_FAULT,     /* the stage failed as often as it may */
 } cuzk_sched_reason;
@@ -118,7 +119,8 @@ typedef struct cuzk_sched_config {
     uint64_t host_memory, pinned_memory;
     cuzk_sched_mem reserved;   /* of these, for reserved jobs alone */
     uint64_t reserved_device;  /* of each device's memory */
-    uint32_t quarantine_after; /* faults in a row, of different jobs or crashes */
+    uint32_t quarantine_after; /* faults of different jobs or crashes; CUZK_SCHED_FORGIVEN_AFTER
+                                  verified partitions in a row make one good. 0: never */
     int64_t quarantine_ns;     /* how long; 0: until CUZK_EV_DEVICE_RESTORE */
 } cuzk_sched_config;
 
@@ -154,7 +156,8 @@ typedef enum cuzk_sched_event_type {
     CUZK_EV_KEY_LOADED,     /* key, device: KEY_LOAD ended with fault */
     CUZK_EV_KEY_EVICTED,    /* key, device: KEY_EVICT ended */
     CUZK_EV_DEVICE_UP,      /* device: its worker runs, nothing is loaded. All begin down */
-    CUZK_EV_DEVICE_DOWN,    /* device: its worker is gone, and with it all work and keys there */
+    CUZK_EV_DEVICE_DOWN,    /* device: its worker is gone, and with it all work and keys there. What
+                               was under way there must not be reported afterwards */
     CUZK_EV_DEVICE_RESTORE, /* device: ends its quarantine */
     CUZK_EV_LEND,           /* device, bytes: give up memory to another program -> LENT, once it is
                                free (idle keys go, running work ends first), or LEND_REFUSED */
@@ -242,7 +245,7 @@ typedef struct cuzk_sched_stats {
 
 typedef struct cuzk_sched_device_stats {
     bool up, quarantined;
-    uint32_t faults; /* in a row */
+    uint32_t faults; /* not yet made good */
     uint32_t slots_busy;
     uint64_t memory_used, memory_limit, lent; /* memory_used counts what is lent */
 } cuzk_sched_device_stats;

@@ -81,11 +81,11 @@ typedef struct key {
 typedef struct device {
     uint32_t kinds;
     bool up, quarantined;
-    int64_t until; /* of the quarantine */
-    uint32_t faults;
-    uint64_t fault_job; /* sequence number + 1 of the last job that counted as a fault */
-    uint32_t gate;      /* partition that computes, or NONE */
-    uint32_t results;   /* that wait for or are with a finisher */
+    int64_t until;         /* of the quarantine */
+    uint32_t faults, good; /* good: partitions verified since the last fault or forgiveness */
+    uint64_t fault_job;    /* sequence number + 1 of the last job that counted as a fault */
+    uint32_t gate;         /* partition that computes, or NONE */
+    uint32_t results;      /* that wait for or are with a finisher */
     pool memory;
     uint64_t lent, lend; /* to other programs; asked for and not yet free */
 } device;
@@ -234,8 +234,13 @@ void cuzk__sched_fault(cuzk_sched *s, part *p, cuzk_sched_fault fault, bool blam
 bool cuzk__sched_eligible(const cuzk_sched *s, const part *p, uint32_t d);
 /* Whether some device takes the kind, today or after its quarantine. */
 bool cuzk__sched_kind_possible(const cuzk_sched *s, uint32_t kind);
+/* The same of a job not yet accepted, with its key and its memory: what is accepted without such a
+ * device would wait for ever. */
+bool cuzk__sched_placeable(const cuzk_sched *s, const cuzk_sched_job_spec *spec);
 /* Counts a fault of the device; j: the job at which it showed, NULL: the device's own. */
 void cuzk__sched_device_fault(cuzk_sched *s, uint32_t d, const job *j);
+/* A partition from the device was verified. */
+void cuzk__sched_device_good(cuzk_sched *s, uint32_t d);
 void cuzk__sched_device_event(cuzk_sched *s, const cuzk_sched_event *e);
 void cuzk__sched_quarantine_timers(cuzk_sched *s);
 /* Fails the jobs that no device may take any more. */

@@ -125,6 +125,32 @@ static void a_bad_device_is_set_aside(void **state) {
     world_end(&w);
 }
 
+/* Device 0 fails every n-th partition. */
+static unsigned every, turn;
+static cuzk_sched_fault now_and_then(world *world_, const cuzk_sched_action *a) {
+    (void)world_;
+    if (a->stage != CUZK_STAGE_COMPUTE || a->device != 0) return CUZK_FAULT_NONE;
+    return ++turn % every == 0 ? CUZK_FAULT_ERROR : CUZK_FAULT_NONE;
+}
+
+static void a_flaky_device_is_set_aside_a_rare_fault_is_forgiven(void **state) {
+    (void)state;
+    for (every = 2; every <= 50; every *= 5) {
+        setup(NULL);
+        turn = 0;
+        w.config.n_devices = 2;
+        w.fault = now_and_then;
+        world_begin(&w);
+        for (int i = 0; i < 80; i++)
+            submit(plain(4));
+        world_run(&w);
+        for (uint32_t i = 0; i < w.n_jobs; i++)
+            assert_int_equal(w.jobs[i].outcome, CUZK_OUTCOME_DONE);
+        assert_int_equal(w.quarantines, every == 2);
+        world_end(&w);
+    }
+}
+
 static void without_a_device_jobs_fail(void **state) {
     (void)state;
     plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_ERROR, UINT32_MAX, CUZK_SCHED_NONE);
@@ -139,6 +165,67 @@ static void without_a_device_jobs_fail(void **state) {
     bad_times = 0;
     world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_RESTORE, .device = 0});
     const world_job *j = submit(plain(1));
+    world_run(&w);
+    assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
+    world_end(&w);
+}
+
+/* The device with room for the job, or on which its key loads, is not to be had: accepted, the job
+ * would wait for ever. */
+static void a_job_for_a_device_set_aside_is_refused(void **state) {
+    (void)state;
+    cuzk_sched_job_spec big = plain(1);
+    big.slot = 60;
+    for (int64_t ns = 0; ns <= 50000; ns += 50000) {
+        setup(NULL);
+        w.config.n_devices = 2;
+        w.config.quarantine_ns = ns;
+        w.devices[1].memory = 50;
+        plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_ERROR, UINT32_MAX, 0);
+        world_begin(&w);
+        for (int i = 0; i < 10; i++)
+            submit(plain(4));
+        world_run_until(&w, 30000);
+        assert_int_equal(w.quarantines, 1);
+        bad_times = 0;
+        big.slot = 101;
+        expect_refused(big, CUZK_REASON_DEVICE, 101, 100);
+        big.slot = 60;
+        if (ns == 0) {
+            expect_refused(big, CUZK_REASON_NO_DEVICE, 0, 0);
+            assert_int_equal(w.last_refusal.need, 0);
+            assert_non_null(submit(plain(1))); /* fits the other one */
+            world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_RESTORE, .device = 0});
+        }
+        const world_job *j = submit(big);
+        assert_non_null(j);
+        world_run(&w);
+        assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
+        world_end(&w);
+    }
+}
+
+static void a_job_whose_key_no_device_loads_is_refused(void **state) {
+    (void)state;
+    plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_NONE, 0, CUZK_SCHED_NONE);
+    world_begin(&w);
+    world_define_key(&w, 0, (cuzk_sched_key_spec){{1, 0}, 10, false});
+    world_send(
+        &w, &(cuzk_sched_event){.type = CUZK_EV_KEY_PRELOAD, .key = 0, .device = CUZK_SCHED_HOST});
+    world_run(&w);
+    w.fault_permille = 1000; /* of the loads on the device */
+    cuzk_sched_job_spec spec = plain(2);
+    spec.key = 0;
+    const world_job *j = submit(spec);
+    world_run(&w);
+    assert_int_equal(j->outcome, CUZK_OUTCOME_FAILED);
+    assert_int_equal(j->reason, CUZK_REASON_NO_DEVICE);
+    expect_refused(spec, CUZK_REASON_NO_DEVICE, 0, 0);
+    w.fault_permille = 0;
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = 0});
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_UP, .device = 0});
+    j = submit(spec);
+    assert_non_null(j);
     world_run(&w);
     assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
     world_end(&w);
@@ -317,7 +404,10 @@ int main(void) {
         RULE(bad_input_fails_at_once),
         RULE(host_work_is_tried_twice),
         RULE(a_bad_device_is_set_aside),
+        RULE(a_flaky_device_is_set_aside_a_rare_fault_is_forgiven),
         RULE(without_a_device_jobs_fail),
+        RULE(a_job_for_a_device_set_aside_is_refused),
+        RULE(a_job_whose_key_no_device_loads_is_refused),
         RULE(a_crash_costs_a_retry),
         RULE(kinds_stay_on_their_devices),
         RULE(a_key_loads_once_and_the_oldest_goes),
