@@ -73,18 +73,21 @@ static void measure_kind(const sim *s, uint32_t kind, cuzk_sim_kind_result *r, d
 }
 
 static void measure_devices(const sim *s, cuzk_sim_result *r) {
-    uint32_t used = 0;
+    uint32_t used = 0, measured = 0;
     double first = INFINITY, last = 0;
     for (uint32_t d = 0; d < s->in->devices; d++) {
         const sim_device *dev = &s->devices[d];
-        r->efficiency += 100 * dev->kernel_time / r->wall / s->in->devices;
+        if (r->wall > 0) r->efficiency += 100 * dev->kernel_time / r->wall / s->in->devices;
         if (dev->first < 0) continue;
         used++;
         first = fmin(first, dev->first);
         last = fmax(last, dev->last);
+        /* kernels that take no time say nothing about how busy the device was */
+        if (dev->last <= dev->first) continue;
+        measured++;
         r->gate_busy += 100 * dev->gate_time / (dev->last - dev->first);
     }
-    if (used) r->gate_busy /= used;
+    if (measured) r->gate_busy /= measured;
     r->kernel_span = used ? last - first : 0;
 }
 
