@@ -8,6 +8,7 @@
 #include "format/proof_bytes.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 enum { G1 = 96, G2 = 192, VK = 868 + 2 * 96 };
 
@@ -129,6 +130,59 @@ static void cut_anywhere(void **state) {
         expect(vk_copy(v.p, n, 0, &err), &err, "the file is cut short");
     free(b.p);
     free(v.p);
+}
+
+/* The sizes of a porep-32g key, 44 GiB, in a file with holes: whole, and cut around every border.
+ */
+static void large_sparse(void **state) {
+    (void)state;
+    const cuzk_params_counts n = {
+        .ic = 328, .h = 134217727, .l = 130169893, .a = 129753620, .b = 33112282};
+    const uint32_t counts[] = {n.h, n.l, n.a, n.b, n.b};
+    const uint64_t sizes[] = {G1, G1, G1, G1, G2};
+    char path[] = "/tmp/cuzk_test_params_XXXXXX";
+    uint64_t border[12];
+    cuzk_params *params;
+    cuzk_err err = {0};
+    blob b = read_key("cubic.params");
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    uint8_t word[4];
+    /* six points, then one point 328 times over */
+    assert_int_equal(pwrite(fd, b.p, 864, 0), 864);
+    cuzk_st_u32be(word, n.ic);
+    assert_int_equal(pwrite(fd, word, 4, 864), 4);
+    for (uint32_t i = 0; i < n.ic; i++)
+        assert_int_equal(pwrite(fd, b.p + 868, G1, 868 + (off_t)G1 * i), G1);
+    uint64_t at = cuzk_params_vk_bytes(n.ic);
+    size_t borders = 0;
+    for (int i = 0; i < 5; i++) {
+        cuzk_st_u32be(word, counts[i]);
+        assert_int_equal(pwrite(fd, word, 4, (off_t)at), 4);
+        border[borders++] = at;
+        border[borders++] = at + 4;
+        at += 4 + counts[i] * sizes[i];
+    }
+    border[borders++] = at;
+    assert_int_equal(at, cuzk_params_bytes(&n));
+    assert_int_equal(at, UINT64_C(47373928632));
+    free(b.p);
+    if (ftruncate(fd, (off_t)at) != 0) {
+        close(fd);
+        unlink(path);
+        skip(); /* the file system has no room for names of such sizes */
+    }
+    if (cuzk_params_open(&params, path, &n, "porep-32g", NULL, &err)) fail_msg("%s", err.msg);
+    assert_true(params->b2 == params->data + at - (uint64_t)n.b * G2);
+    cuzk_params_free(params);
+    for (size_t i = borders; i-- > 0;) {
+        assert_int_equal(ftruncate(fd, (off_t)border[i] - 1), 0);
+        expect(cuzk_params_open(&params, path, &n, "porep-32g", NULL, &err), &err,
+               "the file is cut short");
+        assert_non_null(strstr(err.msg, path));
+    }
+    close(fd);
+    unlink(path);
 }
 
 static void one_byte_more(void **state) {
@@ -348,7 +402,7 @@ int main(void) {
         cmocka_unit_test(one_byte_more), cmocka_unit_test(wrong_counts),
         cmocka_unit_test(bad_points),    cmocka_unit_test(bad_proofs),
         cmocka_unit_test(many_proofs),   cmocka_unit_test(uncompressed_round_trip),
-        cmocka_unit_test(meta),
+        cmocka_unit_test(meta),          cmocka_unit_test(large_sparse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
