@@ -172,7 +172,15 @@ static void large_sparse(void **state) {
         unlink(path);
         skip(); /* the file system has no room for names of such sizes */
     }
-    if (cuzk_params_open(&params, path, &n, "porep-32g", NULL, &err)) fail_msg("%s", err.msg);
+    const cuzk_status st = cuzk_params_open(&params, path, &n, "porep-32g", NULL, &err);
+#ifdef CUZK_TEST_EMULATED
+    if (st == CUZK_STATUS_NO_MEMORY) { /* the emulator's address space is smaller */
+        close(fd);
+        unlink(path);
+        skip();
+    }
+#endif
+    if (st != CUZK_OK) fail_msg("%s", err.msg);
     assert_true(params->b2 == params->data + at - (uint64_t)n.b * G2);
     cuzk_params_free(params);
     for (size_t i = borders; i-- > 0;) {
