@@ -77,8 +77,12 @@ c_rapidsnark)
     prove_with "$work/static"
     ;;
 cmake)
-    cmake -S "$root/examples/c" -B "$work/build" -DCMAKE_PREFIX_PATH="$stage" >"$work/log" 2>&1
-    cmake --build "$work/build" >>"$work/log" 2>&1
+    # Ninja is what the project installs; cmake's own choice, make, may not be there.
+    if ! { cmake -G Ninja -S "$root/examples/c" -B "$work/build" -DCMAKE_PREFIX_PATH="$stage" &&
+        cmake --build "$work/build"; } >"$work/log" 2>&1; then
+        cat "$work/log"
+        exit 1
+    fi
     prove_with "$work/build/prove"
     prove_with "$work/build/prove_static"
     ;;
