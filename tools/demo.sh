@@ -68,7 +68,7 @@ bits() {
 
 filecoin_demo() {
     say "1. sealing a sector of 2 KiB: labels, trees, and the vanilla proof"
-    head -c 2048 /dev/urandom >$out/data.bin
+    head -c 2032 /dev/urandom >$out/data.bin # 127 of 128 bytes hold data
     run $cuzk sector porep-2k --seed "$seed" --data $out/data.bin $out/c1.json
 
     say "2. making development keys (their secrets follow from the seed: never use them in earnest)"
