@@ -2,6 +2,7 @@
 #include "device.h"
 #include "verbs.h"
 
+#include "api/key.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -98,20 +99,7 @@ static int parse(int argc, char **argv, options *o) {
     return -1;
 }
 
-static cuzk_status fits(const cuzk_zkey *key, const cuzk_wtns *w, cuzk_err *err) {
-    if (w->curve != key->curve)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "%s: section 1: the witness is for %s, the key %s for %s", w->name,
-                            w->curve->circom, key->name, key->curve->circom);
-    if (w->n != key->n_vars)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "%s: section 2: %u values, but the circuit of %s has %u wires "
-                            "(are both from the same compilation?)",
-                            w->name, w->n, key->name, key->n_vars);
-    return CUZK_OK;
-}
-
-/* Both documents appear, or neither: each is complete on disk before the first is renamed. */
+/* Both are complete on disk before the first appears. */
 static cuzk_status write_outputs(const options *o, const cuzk_proof *proof, const cuzk_zkey *key,
                                  const cuzk_wtns *w, cuzk_err *err) {
     cuzk_buf text[2] = {CUZK_BUF_INIT, CUZK_BUF_INIT};
@@ -183,7 +171,7 @@ static cuzk_status run(options *o, cuzk_err *err) {
     /* Bad points are found by the check of the proof, and named then. */
     if (st == CUZK_OK) st = cuzk_zkey_open(&key, o->zkey, CUZK_ZKEY_CHECK_SHAPE, pool, err);
     if (st == CUZK_OK) st = cuzk_wtns_open(&w, o->wtns, err);
-    if (st == CUZK_OK) st = fits(key, w, err);
+    if (st == CUZK_OK) st = cuzk__key_fits(key, w, err);
     if (st == CUZK_OK) st = cuzk_device_open(&o->device, o->threads, false, err);
     if (st == CUZK_OK) {
         cuzk_prove_opts opts = {.backend = o->device.backend, .impl = o->impl, .pool = pool};

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Both documents appear, or neither: each is complete on disk before the first is renamed. */
+/* Both are complete on disk before the first appears. */
 static cuzk_status write_both(char **path, char **text, cuzk_err *err) {
     cuzk_out out[2] = {{.fd = -1}, {.fd = -1}};
     cuzk_status st = CUZK_OK;
