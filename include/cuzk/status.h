@@ -27,6 +27,10 @@ extern "C" {
     X(IO, 4, 4, "cannot read or write")                                                            \
     X(NO_MEMORY, 5, 5, "not enough memory")                                                        \
     X(NO_DEVICE, 6, 5, "no such device")                                                           \
+    X(FAILED, 7, 6, "the job failed, was cancelled or timed out")                                  \
+    X(BUSY, 8, 75, "busy or unreachable: try again")                                               \
+    X(NOT_FOUND, 9, 3, "no such job or key")                                                       \
+    X(CONFLICT, 10, 3, "already there, and different")                                             \
     X(BUG, 70, 70, "internal error")
 
 /* CUZK_STATUS_OK, CUZK_STATUS_FALSE, … */
