@@ -137,14 +137,16 @@ typedef struct cuzk_device_ops {
     cuzk_status (*key_free)(void *self, uint32_t device, const char *key, cuzk_err *err);
     cuzk_status (*stage)(void *self, uint32_t device, uint32_t slot, const char *key,
                          const cuzk_engine_witness *w, cuzk_err *err);
-    cuzk_status (*compute)(void *self, uint32_t device, uint32_t slot, cuzk_err *err);
-    cuzk_status (*finish)(void *self, uint32_t device, uint32_t slot, void *result,
-                          size_t *result_len, cuzk_engine_moved *moved, cuzk_err *err);
+    /* Returns when the kernels have ended. The result is kept as number `result` (below the
+     * engine's results_per_device) and the slot is free for the next. */
+    cuzk_status (*compute)(void *self, uint32_t device, uint32_t slot, uint32_t result,
+                           cuzk_engine_moved *moved, cuzk_err *err);
+    /* Host work on the result, outside the gate; out has CUZK_ENGINE_RESULT_MAX bytes. The number
+     * is free again. */
+    cuzk_status (*finish)(void *self, uint32_t device, uint32_t result, void *out, size_t *out_len,
+                          cuzk_err *err);
 } cuzk_device_ops;
 
-/* A wrong slot for finish: the engine finishes a partition in the slot it computed in, and gives
- * the slot to the next only after finish when slot_until says so; a device with result buffers
- * apart from slots may copy its result at the end of compute. */
 typedef struct cuzk_engine_providers {
     const cuzk_work_ops *work;
     void *work_self;
