@@ -154,14 +154,19 @@ static void *place_of(const cuzk_cfg_entry *e, void *settings) {
 
 /* Anything may be given to a setting that is ignored. */
 static cuzk_status put(const cuzk_cfg_entry *e, void *settings, const char *text, cuzk_err *err) {
-    return e->flags & CUZK_CFG_IGNORED ? CUZK_OK : put_text(e, place_of(e, settings), text, err);
+    if (!(e->flags & CUZK_CFG_IGNORED)) return put_text(e, place_of(e, settings), text, err);
+    *(bool *)place_of(e, settings) = true;
+    return CUZK_OK;
 }
 
 cuzk_status cuzk_cfg_defaults(const cuzk_cfg_table *t, void *settings, cuzk_err *err) {
-    for (size_t i = 0; i < t->n; i++)
-        if (put(&t->entries[i], settings, t->entries[i].preset, err) != CUZK_OK)
-            return cuzk_err_set(err, CUZK_STATUS_BUG, "the default of %s is none",
-                                t->entries[i].path);
+    for (size_t i = 0; i < t->n; i++) {
+        const cuzk_cfg_entry *e = &t->entries[i];
+        if (e->flags & CUZK_CFG_IGNORED)
+            *(bool *)place_of(e, settings) = false;
+        else if (put(e, settings, e->preset, err) != CUZK_OK)
+            return cuzk_err_set(err, CUZK_STATUS_BUG, "the default of %s is none", e->path);
+    }
     return CUZK_OK;
 }
 
@@ -224,7 +229,10 @@ static cuzk_status on_value(void *ctx, const char *path, const cuzk_toml_value *
     bool *seen = &r->seen[e - r->table->entries];
     if (*seen) return BAD(err, "%s is given a second time", path);
     *seen = true;
-    if (e->flags & CUZK_CFG_IGNORED) return CUZK_OK;
+    if (e->flags & CUZK_CFG_IGNORED) {
+        *(bool *)place_of(e, r->settings) = true;
+        return CUZK_OK;
+    }
     return put_value(e, place_of(e, r->settings), v, err);
 }
 
@@ -320,22 +328,73 @@ static void put_default(cuzk_buf *out, const cuzk_cfg_entry *e) {
     }
 }
 
+/* "[memory]" where another table than that of the entry before begins. */
+static void put_heading(cuzk_buf *out, const cuzk_cfg_entry *before, const cuzk_cfg_entry *e) {
+    const size_t n = (size_t)(leaf(e->path) - e->path);
+    if (before && strncmp(before->path, e->path, n) == 0 && leaf(before->path) == before->path + n)
+        return;
+    cuzk_buf_printf(out, "%s[%.*s]\n", before ? "\n" : "", (int)(n ? n - 1 : 0), e->path);
+}
+
 void cuzk_cfg_example(cuzk_buf *out, const cuzk_cfg_table *t) {
-    const char *table = "";
-    size_t table_len = 0;
+    const cuzk_cfg_entry *before = NULL;
     for (size_t i = 0; i < t->n; i++) {
         const cuzk_cfg_entry *e = &t->entries[i];
-        const char *name = leaf(e->path);
-        const size_t n = name == e->path ? 0 : (size_t)(name - e->path - 1);
         if (e->flags & CUZK_CFG_IGNORED) continue;
-        if (n != table_len || strncmp(table, e->path, n) != 0)
-            cuzk_buf_printf(out, "%s[%.*s]\n", out->len ? "\n" : "", (int)n, e->path);
-        table = e->path;
-        table_len = n;
+        put_heading(out, before, e);
         cuzk_buf_printf(out, "# %s%s\n%s = ", e->help,
-                        e->flags & CUZK_CFG_RELOAD ? " Read again on SIGHUP." : "", name);
+                        e->flags & CUZK_CFG_RELOAD ? " Read again on SIGHUP." : "", leaf(e->path));
         put_default(out, e);
         cuzk_buf_puts(out, "\n");
+        before = e;
+    }
+}
+
+static void put_now(cuzk_buf *out, const cuzk_cfg_entry *e, const void *at) {
+    const cuzk_cfg_list *list = at;
+    char text[CUZK_UNITS_TEXT];
+    uint64_t v = 0;
+    if (e->type >= CUZK_CFG_NUMBER) memcpy(&v, at, sizeof v);
+    switch (e->type) {
+    case CUZK_CFG_TEXT:
+        cuzk_buf_json_str(out, at);
+        return;
+    case CUZK_CFG_LIST:
+        cuzk_buf_puts(out, "[");
+        for (uint32_t i = 0; i < list->n; i++) {
+            if (i) cuzk_buf_puts(out, ", ");
+            cuzk_buf_json_str(out, list->items[i]);
+        }
+        cuzk_buf_puts(out, "]");
+        return;
+    case CUZK_CFG_BOOL:
+        cuzk_buf_puts(out, *(const bool *)at ? "true" : "false");
+        return;
+    case CUZK_CFG_NUMBER:
+        cuzk_buf_printf(out, "%" PRIu64, v);
+        return;
+    case CUZK_CFG_BYTES:
+        cuzk_format_bytes(v, text);
+        cuzk_buf_json_str(out,
+                          (e->flags & CUZK_CFG_AUTO) && v == CUZK_CFG_AUTO_VALUE ? "auto" : text);
+        return;
+    case CUZK_CFG_DURATION:
+        cuzk_format_duration(v, text);
+        cuzk_buf_json_str(out, text);
+        return;
+    }
+}
+
+void cuzk_cfg_show(cuzk_buf *out, const cuzk_cfg_table *t, const void *settings) {
+    const cuzk_cfg_entry *before = NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        const cuzk_cfg_entry *e = &t->entries[i];
+        if (e->flags & CUZK_CFG_IGNORED) continue;
+        put_heading(out, before, e);
+        cuzk_buf_printf(out, "%s = ", leaf(e->path));
+        put_now(out, e, (const char *)settings + e->place);
+        cuzk_buf_puts(out, "\n");
+        before = e;
     }
 }
 

@@ -31,7 +31,8 @@ typedef struct cuzk_cfg_list {
 enum {
     CUZK_CFG_AUTO = 1,    /* "auto" is a value */
     CUZK_CFG_RELOAD = 2,  /* may change while the program runs */
-    CUZK_CFG_IGNORED = 4, /* of older files: read and not used; place is not written to */
+    CUZK_CFG_IGNORED = 4, /* of older files: any value is read and dropped; its place is a bool that
+                             becomes true when it was given */
 };
 
 #define CUZK_CFG_AUTO_VALUE UINT64_MAX
@@ -72,6 +73,9 @@ cuzk_status cuzk_cfg_env(const cuzk_cfg_table *t, void *settings, char *(*get)(c
 /* The first setting that differs between two and may not change while the program runs; NULL: none.
  */
 const char *cuzk_cfg_frozen(const cuzk_cfg_table *t, const void *before, const void *after);
+
+/* A TOML file with every setting as it is now, which reads back to the same. */
+void cuzk_cfg_show(cuzk_buf *out, const cuzk_cfg_table *t, const void *settings);
 
 /* An annotated TOML file with every setting at its default; rows of a Markdown table. */
 void cuzk_cfg_example(cuzk_buf *out, const cuzk_cfg_table *t);

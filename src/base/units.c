@@ -1,6 +1,8 @@
 /* Exact: decimal fractions without floating point. */
 #include "base/units.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* digits[.digits] times unit; false on overflow, or when a fraction of one is left. */
@@ -81,4 +83,29 @@ bool cuzk_parse_duration(const char *text, uint64_t *out) {
     }
     *out = sum;
     return next > 0;
+}
+
+static void exactly(uint64_t v, const uint64_t *sizes, const char *const *names, size_t n,
+                    char out[CUZK_UNITS_TEXT]) {
+    size_t i = 0;
+    while (i + 1 < n && (v == 0 || v % sizes[i] != 0))
+        i++;
+    snprintf(out, CUZK_UNITS_TEXT, "%" PRIu64 "%s", v / sizes[i], names[i]);
+}
+
+void cuzk_format_bytes(uint64_t bytes, char out[CUZK_UNITS_TEXT]) {
+    static const uint64_t sizes[] = {UINT64_C(1) << 40, UINT64_C(1) << 30, UINT64_C(1) << 20,
+                                     UINT64_C(1) << 10, 1};
+    static const char *const names[] = {"TiB", "GiB", "MiB", "KiB", ""};
+    exactly(bytes, sizes, names, sizeof sizes / sizeof *sizes, out);
+}
+
+void cuzk_format_duration(uint64_t ns, char out[CUZK_UNITS_TEXT]) {
+    static const uint64_t sizes[] = {
+        UINT64_C(3600000000000), UINT64_C(60000000000), UINT64_C(1000000000), 1000000, 1000, 1};
+    static const char *const names[] = {"h", "m", "s", "ms", "us", "ns"};
+    if (ns == 0)
+        snprintf(out, CUZK_UNITS_TEXT, "0s");
+    else
+        exactly(ns, sizes, names, sizeof sizes / sizeof *sizes, out);
 }

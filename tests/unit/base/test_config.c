@@ -185,7 +185,7 @@ static void bad_toml_is_refused(void **state) {
 typedef struct settings {
     char listen[108];
     uint64_t total_budget, safety_margin, idle, workers;
-    bool enabled;
+    bool enabled, pinned;
     cuzk_cfg_list devices;
 } settings;
 
@@ -198,7 +198,8 @@ static const cuzk_cfg_entry entries[] = {
      UINT64_C(1) << 50, "5GiB", CUZK_CFG_RELOAD, "Left to others when the budget is auto."},
     {"memory.eviction_min_idle", CUZK_CFG_DURATION, offsetof(settings, idle), 0,
      UINT64_C(86400000000000), "5m", CUZK_CFG_RELOAD, "A key used more recently stays."},
-    {"memory.pinned_budget", CUZK_CFG_BYTES, 0, 0, 0, "0", CUZK_CFG_IGNORED, "Of older engines."},
+    {"memory.pinned_budget", CUZK_CFG_BYTES, offsetof(settings, pinned), 0, 0, "0",
+     CUZK_CFG_IGNORED, "Of older engines."},
     {"gpus.devices", CUZK_CFG_LIST, offsetof(settings, devices), 0, 0, "", 0,
      "Devices by UUID or number; empty: all."},
     {"gpus.gpu_workers_per_device", CUZK_CFG_NUMBER, offsetof(settings, workers), 1, 8, "2", 0,
@@ -240,6 +241,56 @@ static void a_file_over_defaults(void **state) {
     assert_string_equal(now.devices.items[0], "0");
     assert_string_equal(now.devices.items[1], "GPU-8f6a");
     assert_true(now.workers == 3 && !now.enabled);
+    assert_true(now.pinned);
+    defaults(NULL);
+    assert_false(now.pinned);
+    assert_int_equal(cuzk_cfg_set(&table, &now, "memory.pinned_budget=whatever", &err), CUZK_OK);
+    assert_true(now.pinned);
+}
+
+static void what_is_shown_reads_back(void **state) {
+    (void)state;
+    if (read_text("daemon.listen = \"unix:a\\\"b\"\n[memory]\ntotal_budget = \"1536KiB\"\n"
+                  "eviction_min_idle = \"1h30m\"\n[gpus]\ndevices = [0, \"GPU-8f6a\"]\n") !=
+        CUZK_OK)
+        fail_msg("%s", err.msg);
+    const settings before = now;
+    cuzk_buf text = CUZK_BUF_INIT;
+    cuzk_cfg_show(&text, &table, &now);
+    assert_int_equal(cuzk_buf_status(&text), CUZK_OK);
+    assert_non_null(strstr(text.data, "[memory]\ntotal_budget = \"1536KiB\"\n"));
+    assert_non_null(strstr(text.data, "eviction_min_idle = \"90m\"\n"));
+    memset(&now, 0, sizeof now);
+    if (read_text(text.data) != CUZK_OK) fail_msg("%s: %s", err.msg, text.data);
+    assert_string_equal(now.listen, before.listen);
+    assert_memory_equal(&now.total_budget, &before.total_budget, 4 * sizeof(uint64_t));
+    assert_memory_equal(&now.devices, &before.devices, sizeof now.devices);
+    cuzk_buf_free(&text);
+}
+
+static void sizes_and_durations_are_written(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t v;
+        const char *bytes, *time;
+    } rows[] = {{0, "0", "0s"},
+                {1, "1", "1ns"},
+                {1024, "1KiB", "1024ns"},
+                {UINT64_C(64) << 30, "64GiB", "68719476736ns"},
+                {UINT64_C(5400000000000), "5273437500KiB", "90m"},
+                {UINT64_C(7200000000000), "7031250000KiB", "2h"},
+                {250000000, "250000000", "250ms"},
+                {UINT64_MAX, "18446744073709551615", "18446744073709551615ns"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[CUZK_UNITS_TEXT];
+        uint64_t v;
+        cuzk_format_bytes(rows[i].v, text);
+        assert_string_equal(text, rows[i].bytes);
+        assert_true(cuzk_parse_bytes(text, &v) && v == rows[i].v);
+        cuzk_format_duration(rows[i].v, text);
+        assert_string_equal(text, rows[i].time);
+        assert_true(cuzk_parse_duration(text, &v) && v == rows[i].v);
+    }
 }
 
 static void what_is_wrong_is_named(void **state) {
@@ -344,6 +395,8 @@ int main(void) {
         cmocka_unit_test(toml_is_read),
         cmocka_unit_test(bad_toml_is_refused),
         cmocka_unit_test_setup(a_file_over_defaults, defaults),
+        cmocka_unit_test_setup(what_is_shown_reads_back, defaults),
+        cmocka_unit_test(sizes_and_durations_are_written),
         cmocka_unit_test_setup(what_is_wrong_is_named, defaults),
         cmocka_unit_test_setup(command_line_and_environment, defaults),
         cmocka_unit_test_setup(only_some_settings_change_while_running, defaults),

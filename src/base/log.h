@@ -1,0 +1,45 @@
+/* The log of a daemon: one line a message, whole or not at all, as text or as a JSON object. One
+ * log a process; any thread may write. Libraries report errors as values and do not log; what runs
+ * in the background (the engine, a server) logs what nobody waits for. */
+#ifndef CUZK_BASE_LOG_H
+#define CUZK_BASE_LOG_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+#define CUZK_LOG_LEVELS(X)                                                                         \
+    X(ERROR, "error")                                                                              \
+    X(WARN, "warn")                                                                                \
+    X(INFO, "info")                                                                                \
+    X(DEBUG, "debug")                                                                              \
+    X(TRACE, "trace")
+
+typedef enum cuzk_log_level {
+#define CUZK__LEVEL(name, text) CUZK_LOG_##name,
+    CUZK_LOG_LEVELS(CUZK__LEVEL)
+#undef CUZK__LEVEL
+} cuzk_log_level;
+
+typedef enum cuzk_log_format {
+    CUZK_LOG_TEXT, /* 2026-11-30T02:50:21.123Z info  engine: message (job j-17) */
+    CUZK_LOG_JSON, /* {"time":"…","level":"info","component":"engine","job":"j-17","message":…} */
+    CUZK_LOG_JOURNAL, /* <6>engine: message (job j-17): for systemd, which keeps the time */
+} cuzk_log_format;
+
+/* False when text names no level. */
+bool cuzk_log_level_parse(const char *text, cuzk_log_level *out);
+
+/* Until the first call: messages of INFO and above as text on standard error. Any thread, any time.
+ */
+void cuzk_log_setup(int fd, cuzk_log_level level, cuzk_log_format format);
+
+/* Whether messages of this level are written: to save the work of making one. */
+bool cuzk_log_on(cuzk_log_level level);
+
+/* component: "engine"; job: an id, or NULL. The message is cut at 2 KiB; control characters in it
+ * become spaces. A log that cannot be written is lost; nothing else happens. */
+void cuzk_log(cuzk_log_level level, const char *component, const char *job, const char *fmt, ...)
+    CUZK_PRINTF(4, 5);
+
+#endif
