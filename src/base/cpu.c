@@ -1,7 +1,9 @@
 #include "base/cpu.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -16,7 +18,20 @@ unsigned cuzk_cpu_count(void) {
     return n > 0 ? (unsigned)n : 1;
 }
 
+/* What CUZK_CPU leaves usable of what the processor has. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool allow_ifma = true, allow_adx = true;
+
+static void read_env(void) {
+    const char *v = getenv("CUZK_CPU");
+    if (!v) return;
+    allow_adx = strcmp(v, "baseline") != 0;
+    allow_ifma = allow_adx && strcmp(v, "scalar") != 0;
+}
+
 bool cuzk_cpu_has_avx512_ifma(void) {
+    pthread_once(&once, read_env);
+    if (!allow_ifma) return false;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -29,6 +44,8 @@ bool cuzk_cpu_has_avx512_ifma(void) {
 
 /* Not by __builtin_cpu_supports: clang 14 does not know "adx". */
 bool cuzk_cpu_has_adx(void) {
+    pthread_once(&once, read_env);
+    if (!allow_adx) return false;
 #if defined(__x86_64__)
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;

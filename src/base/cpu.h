@@ -16,6 +16,10 @@ typedef enum cuzk_cpu_impl {
 /* Cores this process may run on (affinity mask), at least 1. */
 unsigned cuzk_cpu_count(void);
 
+/* The environment variable CUZK_CPU, read once, hides what a processor has from the two functions
+ * below, so that tests and benchmarks of one machine stand for others: `scalar` hides AVX-512,
+ * `baseline` ADX as well; anything else hides nothing. */
+
 /* True when AVX-512 F, DQ, VL, BW, IFMA and BMI2 are usable (processor and operating system). */
 bool cuzk_cpu_has_avx512_ifma(void);
 

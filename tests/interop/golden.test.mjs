@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { cuzkOk, readJson, scratch, vectorsDir } from './lib/env.mjs';
+import { cuzkOk, cuzkPath, readJson, runProgram, scratch, vectorsDir } from './lib/env.mjs';
 
 const golden = readJson(join(vectorsDir, 'golden_fixed_rs.json'));
 // As snarkjs prints: an empty list takes three bytes.
@@ -27,6 +27,8 @@ for (const [i, { curve, circuit, r, s, proof, public: publics }] of golden.entri
       ['--threads', 1],
       ['--threads', 2],
       ['--threads', 7],
+      ['--impl', 'ifma'], // of those, what the processor has
+      ['--impl', 'asm'],
       ['--impl', 'portable'],
     ];
     for (const variant of variants) {
@@ -34,6 +36,13 @@ for (const [i, { curve, circuit, r, s, proof, public: publics }] of golden.entri
       assert.match(result.stderr, /fixed blinding/);
       assert.equal(readFileSync(out[0], 'utf8'), text(proof), variant.join(' '));
       if (publics) assert.equal(readFileSync(out[1], 'utf8'), text(publics));
+    }
+    // As on processors without AVX-512 IFMA, and without ADX.
+    for (const hide of ['scalar', 'baseline']) {
+      const args = ['prove', '--insecure-blinding', `${r},${s}`, ...inputs, ...out];
+      const result = runProgram(cuzkPath, args, { env: { ...process.env, CUZK_CPU: hide } });
+      assert.equal(result.status, 0, result.stderr);
+      assert.equal(readFileSync(out[0], 'utf8'), text(proof), `CUZK_CPU=${hide}`);
     }
   });
 }
