@@ -3,6 +3,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 static _Atomic int log_fd = STDERR_FILENO, log_level = CUZK_LOG_INFO, log_format = CUZK_LOG_TEXT;
+
+static _Atomic unsigned long lost;
 
 static const char *const names[] = {
 #define CUZK__LEVEL(name, text) text,
@@ -68,6 +71,17 @@ static void put_text(cuzk_buf *b, const char *component, const char *job, const 
     cuzk_buf_puts(b, "\n");
 }
 
+/* One write, so that lines of several threads do not mix. A reader that does not read must not hold
+ * up whoever has something to say: a pipe that says it is ready takes PIPE_BUF bytes at once. */
+static void put_line(int fd, const cuzk_buf *line) {
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (poll(&p, 1, 100) == 0 || write(fd, line->data, line->len) < 0) atomic_fetch_add(&lost, 1);
+}
+
+unsigned long cuzk_log_lost(void) {
+    return atomic_load(&lost);
+}
+
 void cuzk_log(cuzk_log_level level, const char *component, const char *job, const char *fmt, ...) {
     static const int severity[] = {3, 4, 6, 7, 7}; /* syslog's */
     if (!cuzk_log_on(level)) return;
@@ -94,8 +108,7 @@ void cuzk_log(cuzk_log_level level, const char *component, const char *job, cons
         put_text(&b, component, job, message);
         break;
     }
-    /* One write, so that lines of several threads do not mix. */
-    if (cuzk_buf_status(&b) == CUZK_OK && write(atomic_load(&log_fd), b.data, b.len) < 0) errno = 0;
+    if (cuzk_buf_status(&b) == CUZK_OK) put_line(atomic_load(&log_fd), &b);
     cuzk_buf_free(&b);
     errno = before;
 }

@@ -38,8 +38,12 @@ void cuzk_log_setup(int fd, cuzk_log_level level, cuzk_log_format format);
 bool cuzk_log_on(cuzk_log_level level);
 
 /* component: "engine"; job: an id, or NULL. The message is cut at 2 KiB; control characters in it
- * become spaces. A log that cannot be written is lost; nothing else happens. */
+ * become spaces. A line that cannot be written, or that nobody takes within 100 ms, is lost and
+ * counted. */
 void cuzk_log(cuzk_log_level level, const char *component, const char *job, const char *fmt, ...)
     CUZK_PRINTF(4, 5);
+
+/* Lines lost since the start. */
+unsigned long cuzk_log_lost(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/notify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -136,6 +137,23 @@ static void lines_are_whole(void **state) {
     assert_int_equal(line[strlen(line) - 1], '\n');
 }
 
+static void a_reader_that_sleeps_holds_nobody_up(void **state) {
+    (void)state;
+    int ends[2];
+    char fill[4096] = {0};
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], fill, sizeof fill) > 0)
+        continue;
+    assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+    const unsigned long before = cuzk_log_lost();
+    cuzk_log_setup(ends[1], CUZK_LOG_INFO, CUZK_LOG_TEXT);
+    cuzk_log(CUZK_LOG_INFO, "test", NULL, "nobody reads this");
+    cuzk_log_setup(STDERR_FILENO, CUZK_LOG_INFO, CUZK_LOG_TEXT);
+    assert_int_equal(cuzk_log_lost(), before + 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void levels_have_names(void **state) {
     (void)state;
     cuzk_log_level level;
@@ -189,9 +207,13 @@ static void the_watchdog_is_for_one_process(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_limit_counts), cmocka_unit_test(this_machine_has_memory),
-        cmocka_unit_test(lines_are_whole),        cmocka_unit_test(levels_have_names),
-        cmocka_unit_test(the_manager_is_told),    cmocka_unit_test(the_watchdog_is_for_one_process),
+        cmocka_unit_test(the_least_limit_counts),
+        cmocka_unit_test(this_machine_has_memory),
+        cmocka_unit_test(lines_are_whole),
+        cmocka_unit_test(levels_have_names),
+        cmocka_unit_test(a_reader_that_sleeps_holds_nobody_up),
+        cmocka_unit_test(the_manager_is_told),
+        cmocka_unit_test(the_watchdog_is_for_one_process),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
