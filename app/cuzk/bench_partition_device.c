@@ -191,7 +191,7 @@ static cuzk_status verify_all(cuzk_bench *b, resident *r, const cuzk_proof *proo
     cuzk_statement *statement;
     cuzk_u256 *publics = NULL;
     CUZK_TRY(cuzk_statement_of_vanilla(&statement, r->p.v, err));
-    cuzk_status st = cuzk_filecoin_publics(&publics, statement, 0, n, err);
+    cuzk_status st = cuzk_statement_publics(&publics, statement, 0, n, err);
     if (st == CUZK_OK)
         st = cuzk_groth16_verify_batch(r->vk, publics, cuzk_circuit_public(r->p.v->circuit), proofs,
                                        n, b->pool, err);

@@ -98,19 +98,6 @@ void cuzk_filecoin_warn(const cuzk_filecoin_opts *o, const cuzk_porep_statement 
                 o->kind->verb, o->in);
 }
 
-cuzk_status cuzk_filecoin_publics(cuzk_u256 **out, const cuzk_statement *s, uint32_t first,
-                                  uint32_t n, cuzk_err *err) {
-    const size_t each = cuzk_circuit_public(s->circuit);
-    cuzk_status st = cuzk_alloc((void **)out, n * each, sizeof **out);
-    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
-    for (uint32_t i = 0; i < n && st == CUZK_OK; i++)
-        st = cuzk_statement_public(*out + i * each, each, s, first + i, err);
-    if (st == CUZK_OK) return CUZK_OK;
-    cuzk_free(*out);
-    *out = NULL;
-    return st;
-}
-
 /* ---- verify ---- */
 
 static cuzk_status read_proofs(cuzk_proof **proofs, const cuzk_filecoin_opts *o, uint32_t want,
@@ -150,7 +137,7 @@ cuzk_status cuzk_filecoin_verify(const cuzk_filecoin_opts *o, cuzk_err *err) {
     if (st == CUZK_OK && s->circuit->kind == CUZK_CIRCUIT_POREP) cuzk_filecoin_warn(o, &s->porep);
     if (st == CUZK_OK) st = read_proofs(&proofs, o, n, err);
     if (st == CUZK_OK) st = cuzk_circuit_vk_open(&vk, &insecure, s->circuit, &keys, err);
-    if (st == CUZK_OK) st = cuzk_filecoin_publics(&publics, s, first, n, err);
+    if (st == CUZK_OK) st = cuzk_statement_publics(&publics, s, first, n, err);
     if (st == CUZK_OK)
         st = cuzk_groth16_verify_batch(&vk, publics, cuzk_circuit_public(s->circuit), proofs, n,
                                        pool, err);

@@ -36,10 +36,6 @@ cuzk_status cuzk_filecoin_fits(const cuzk_filecoin_opts *o, const cuzk_circuit *
 /* On stderr when a PoRep's replica_id could not be checked. */
 void cuzk_filecoin_warn(const cuzk_filecoin_opts *o, const cuzk_porep_statement *s);
 
-/* Public inputs of partitions [first, first + n), one after another; free with cuzk_free. */
-cuzk_status cuzk_filecoin_publics(cuzk_u256 **out, const cuzk_statement *s, uint32_t first,
-                                  uint32_t n, cuzk_err *err) CUZK_MUST_CHECK;
-
 cuzk_status cuzk_filecoin_prove(const cuzk_filecoin_opts *o, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_filecoin_verify(const cuzk_filecoin_opts *o, cuzk_err *err) CUZK_MUST_CHECK;
 

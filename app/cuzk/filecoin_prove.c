@@ -122,18 +122,9 @@ static void add_sums(cuzk_sums_stats *to, const cuzk_sums_stats *from) {
 }
 
 static cuzk_status make_witness(prover *p, uint32_t partition, cuzk_witness **out, cuzk_err *err) {
-    cuzk_u256 *frees = NULL;
-    const size_t n = p->r1cs->n_free;
-    cuzk_status st = cuzk_alloc((void **)&frees, n, sizeof *frees);
-    if (st == CUZK_OK) st = cuzk_witness_new(out, p->r1cs);
-    if (st != CUZK_OK) {
-        cuzk_free(frees);
-        return cuzk_err_set(err, st, "not enough memory for the witness");
-    }
-    st = cuzk_vanilla_free_values(p->v, partition, frees, n, err);
-    if (st == CUZK_OK) st = cuzk_witness_solve(*out, p->plan, frees, n, p->pool, err);
-    cuzk_wipe(frees, n * sizeof *frees);
-    cuzk_free(frees);
+    if (cuzk_witness_new(out, p->r1cs) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for the witness");
+    const cuzk_status st = cuzk_vanilla_witness(p->v, partition, p->plan, *out, p->pool, err);
     lap(p, WITNESS);
     return st;
 }
@@ -176,7 +167,7 @@ static cuzk_status prove_all(prover *p, cuzk_err *err) {
  * public inputs that follow from the statement alone, as the chain derives them. */
 static cuzk_status verify_all(prover *p, cuzk_err *err) {
     cuzk_u256 *publics;
-    CUZK_TRY(cuzk_filecoin_publics(&publics, p->statement, p->first, p->n, err));
+    CUZK_TRY(cuzk_statement_publics(&publics, p->statement, p->first, p->n, err));
     const cuzk_status st = cuzk_groth16_verify_batch(cuzk_circuit_key_vk(p->key), publics,
                                                      cuzk_circuit_public(p->v->circuit), p->proofs,
                                                      p->n, p->pool, err);

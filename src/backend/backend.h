@@ -105,6 +105,13 @@ typedef struct cuzk_sums_stats {
     uint64_t bytes_in, bytes_out; /* moved between host and device */
 } cuzk_sums_stats;
 
+/* Memory in bytes. */
+typedef struct cuzk_backend_plan {
+    uint64_t key;      /* that a key takes on the device, on the CPU beside the key itself */
+    uint64_t slot;     /* that a slot takes there, at the peak of its sums */
+    uint64_t slot_pin; /* pinned memory of the host that a slot takes */
+} cuzk_backend_plan;
+
 /* A device that is open, a key on it, and room for one proof with that key. Each backend embeds
  * these as the first member of its own structures. */
 typedef struct cuzk_backend cuzk_backend;
@@ -126,6 +133,11 @@ typedef struct cuzk_backend_ops {
     cuzk_status (*compute)(cuzk_slot *s, cuzk_err *err);
     cuzk_status (*finish)(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_stats *stats,
                           cuzk_err *err);
+    /* What a key and its slots will take, from its figures alone: of `key` the bases and records
+     * are not read, of a query only its counts and whether full_slots and one_base are there. A
+     * device that shapes a key by the memory it finds free says what it would take now. */
+    cuzk_status (*plan)(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
+                        cuzk_err *err);
 } cuzk_backend_ops;
 
 struct cuzk_backend {

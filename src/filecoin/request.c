@@ -342,12 +342,38 @@ cuzk_status cuzk_request_open(cuzk_request **out, const char *path, cuzk_err *er
     return st;
 }
 
+cuzk_status cuzk_request_attach(cuzk_request *r, cuzk_proof_kind kind, const cuzk_blob *proofs,
+                                size_t n, cuzk_err *err) {
+    const bool one = kind == CUZK_KIND_POREP;
+    const cuzk_request_field field = one ? CUZK_REQ_VANILLA_PROOF : CUZK_REQ_VANILLA_PROOFS;
+    if (cuzk_request_has(r, CUZK_REQ_VANILLA_PROOF) || cuzk_request_has(r, CUZK_REQ_VANILLA_PROOFS))
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: %s: expected the proofs apart from the other fields, actual among "
+                            "them",
+                            r->name, field_names[field]);
+    if (n == 0 || n > (one ? 1 : MAX_SECTORS))
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %s: expected %s, actual %zu", r->name,
+                            field_names[field], one ? "one vanilla proof" : "1 to 65536 of them",
+                            n);
+    r->attached = true;
+    r->seen |= (uint32_t)1 << field;
+    if (one) {
+        r->vanilla_proof = proofs[0];
+        return CUZK_OK;
+    }
+    if (cuzk_realloc((void **)&r->vanilla_proofs, n, sizeof *r->vanilla_proofs) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory", r->name);
+    memcpy(r->vanilla_proofs, proofs, n * sizeof *proofs);
+    r->n_vanilla = n;
+    return CUZK_OK;
+}
+
 void cuzk_request_free(cuzk_request *r) {
     if (!r) return;
-    for (size_t i = 0; i < r->n_vanilla; i++)
+    for (size_t i = 0; i < r->n_vanilla && !r->attached; i++)
         cuzk_free(r->vanilla_proofs[i].data);
     cuzk_free(r->vanilla_proofs);
-    cuzk_free(r->vanilla_proof.data);
+    if (!r->attached) cuzk_free(r->vanilla_proof.data);
     cuzk_free(r->sectors);
     cuzk_free(r->name);
     cuzk_free(r);

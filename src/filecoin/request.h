@@ -83,6 +83,7 @@ typedef struct cuzk_request {
     uint8_t value[CUZK_REQ_FIELDS][32];
     cuzk_request_sector *sectors;
     size_t n_sectors;
+    bool attached; /* the bytes of the proofs are somebody else's */
 } cuzk_request;
 
 static inline bool cuzk_request_has(const cuzk_request *r, cuzk_request_field f) {
@@ -98,6 +99,12 @@ cuzk_status cuzk_request_open(cuzk_request **out, const char *path, cuzk_err *er
 cuzk_status cuzk_request_from_memory(cuzk_request **out, const uint8_t *data, size_t n,
                                      const char *name, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_request_free(cuzk_request *r);
+
+/* Gives a request that was read without proofs its proofs, n of them, borrowed: they must outlive
+ * it. BAD_INPUT when it has some already, when a PoRep's are not one, or when there are none or too
+ * many. */
+cuzk_status cuzk_request_attach(cuzk_request *r, cuzk_proof_kind kind, const cuzk_blob *proofs,
+                                size_t n, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* A field that must be there; *out points into r. Only of the fields with 32 bytes. */
 cuzk_status cuzk_request_need(const cuzk_request *r, cuzk_request_field f, const uint8_t **out,

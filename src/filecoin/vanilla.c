@@ -89,10 +89,8 @@ static cuzk_status no_proofs(const cuzk_request *r, cuzk_err *err) {
                         r->name);
 }
 
-static cuzk_status open_request(cuzk_vanilla *v, const char *path, const cuzk_porep_facts *facts,
-                                cuzk_err *err) {
-    cuzk_request *r;
-    CUZK_TRY(cuzk_request_open(&r, path, err));
+static cuzk_status use_request(cuzk_vanilla *v, cuzk_request *r, const cuzk_porep_facts *facts,
+                               cuzk_err *err) {
     const cuzk_proof_kind kind = kind_of(r);
     if (kind == CUZK_KIND_POREP) {
         v->request = r;
@@ -113,6 +111,30 @@ static cuzk_status open_request(cuzk_vanilla *v, const char *path, const cuzk_po
     v->circuit = v->post->statement.circuit;
     v->partitions = 1;
     return CUZK_OK;
+}
+
+static cuzk_status open_request(cuzk_vanilla *v, const char *path, const cuzk_porep_facts *facts,
+                                cuzk_err *err) {
+    cuzk_request *r;
+    CUZK_TRY(cuzk_request_open(&r, path, err));
+    return use_request(v, r, facts, err);
+}
+
+cuzk_status cuzk_vanilla_from_request(cuzk_vanilla **out, cuzk_request *r,
+                                      const cuzk_porep_facts *facts, cuzk_err *err) {
+    static const cuzk_porep_facts nothing;
+    *out = NULL;
+    cuzk_vanilla *v;
+    if (cuzk_alloc((void **)&v, 1, sizeof *v) != CUZK_OK) {
+        cuzk_request_free(r);
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    }
+    const cuzk_status st = use_request(v, r, facts ? facts : &nothing, err);
+    if (st == CUZK_OK)
+        *out = v;
+    else
+        cuzk_vanilla_free(v);
+    return st;
 }
 
 cuzk_status cuzk_vanilla_open(cuzk_vanilla **out, const char *path, const cuzk_porep_facts *facts,
@@ -166,6 +188,20 @@ cuzk_status cuzk_vanilla_free_values(const cuzk_vanilla *v, uint32_t partition, 
     if (v->c1) return cuzk_c1_free_values(v->c1, partition, out, n, err);
     if (v->update) return cuzk_update_free_values(v->update, partition, out, n, err);
     return cuzk_post_free_values(v->post, out, n, err);
+}
+
+cuzk_status cuzk_vanilla_witness(const cuzk_vanilla *v, uint32_t partition,
+                                 const cuzk_witness_plan *plan, cuzk_witness *w, cuzk_pool *pool,
+                                 cuzk_err *err) {
+    const size_t n = w->r1cs->n_free;
+    cuzk_u256 *frees;
+    if (cuzk_alloc((void **)&frees, n, sizeof *frees) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for the witness");
+    cuzk_status st = cuzk_vanilla_free_values(v, partition, frees, n, err);
+    if (st == CUZK_OK) st = cuzk_witness_solve(w, plan, frees, n, pool, err);
+    cuzk_wipe(frees, n * sizeof *frees);
+    cuzk_free(frees);
+    return st;
 }
 
 /* ---- statements ---- */
@@ -271,4 +307,17 @@ cuzk_status cuzk_statement_public(cuzk_u256 *out, size_t n, const cuzk_statement
         break;
     }
     return cuzk_update_public(out, n, &s->update, partition, err);
+}
+
+cuzk_status cuzk_statement_publics(cuzk_u256 **out, const cuzk_statement *s, uint32_t first,
+                                   uint32_t n, cuzk_err *err) {
+    const size_t each = cuzk_circuit_public(s->circuit);
+    cuzk_status st = cuzk_alloc((void **)out, n * each, sizeof **out);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
+    for (uint32_t i = 0; i < n && st == CUZK_OK; i++)
+        st = cuzk_statement_public(*out + i * each, each, s, first + i, err);
+    if (st == CUZK_OK) return CUZK_OK;
+    cuzk_free(*out);
+    *out = NULL;
+    return st;
 }

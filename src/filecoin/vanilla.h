@@ -4,6 +4,7 @@
 #define CUZK_FILECOIN_VANILLA_H
 
 #include "filecoin/vanilla_check.h"
+#include "witness/witness.h"
 
 /* Exactly one of c1, post and update is set. */
 typedef struct cuzk_vanilla {
@@ -23,6 +24,9 @@ typedef struct cuzk_vanilla {
  * cuzk_vanilla_free. */
 cuzk_status cuzk_vanilla_open(cuzk_vanilla **out, const char *path, const cuzk_porep_facts *facts,
                               cuzk_err *err) CUZK_MUST_CHECK;
+/* The same from a request that was read, which it takes, also when it fails (and frees it). */
+cuzk_status cuzk_vanilla_from_request(cuzk_vanilla **out, cuzk_request *r,
+                                      const cuzk_porep_facts *facts, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_vanilla_free(cuzk_vanilla *v);
 
 /* Whether the proof is true, partitions [first, first + n); see vanilla_check.h. */
@@ -34,6 +38,12 @@ uint64_t cuzk_vanilla_challenges(const cuzk_vanilla *v, uint32_t n);
 /* Free values of a partition's circuit, n of them. */
 cuzk_status cuzk_vanilla_free_values(const cuzk_vanilla *v, uint32_t partition, cuzk_u256 *out,
                                      size_t n, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* The partition's witness: w is fresh and of plan's system. Wipes what it made on the way. pool may
+ * be NULL. Errors as of cuzk_witness_solve. */
+cuzk_status cuzk_vanilla_witness(const cuzk_vanilla *v, uint32_t partition,
+                                 const cuzk_witness_plan *plan, cuzk_witness *w, cuzk_pool *pool,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
 
 /* ---- what is to be verified ---- */
 
@@ -57,5 +67,8 @@ cuzk_status cuzk_statement_of_vanilla(cuzk_statement **out, const cuzk_vanilla *
 /* Public inputs of a partition, n of them (cuzk_circuit_public), plain. */
 cuzk_status cuzk_statement_public(cuzk_u256 *out, size_t n, const cuzk_statement *s,
                                   uint32_t partition, cuzk_err *err) CUZK_MUST_CHECK;
+/* Those of partitions [first, first + n), one after another; free with cuzk_free. */
+cuzk_status cuzk_statement_publics(cuzk_u256 **out, const cuzk_statement *s, uint32_t first,
+                                   uint32_t n, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -155,6 +155,55 @@ static cuzk_status make_layout(const loader *l, const section_wires *w, layout *
     return CUZK_OK;
 }
 
+/* What sections a, b and l hold. */
+static void sections(section_wires out[3], const cuzk_r1cs_density *d) {
+    out[0] = (section_wires){.aux = d->a_aux};
+    out[1] = (section_wires){.aux = d->b_aux, .input = d->b_input};
+    out[2] = (section_wires){.no_inputs = true};
+}
+
+cuzk_status cuzk_params_key_shape(cuzk_proving_key *out, const cuzk_r1cs *r1cs,
+                                  const cuzk_r1cs_density *density, cuzk_err *err) {
+    const loader l = {.r = r1cs};
+    cuzk_params_counts n;
+    section_wires wires[3];
+    cuzk_params_counts_of(&n, r1cs, density);
+    sections(wires, density);
+    *out = (cuzk_proving_key){.curve = cuzk_curve_get(CUZK_BLS12_381),
+                              .name = "",
+                              .n_inputs = r1cs->n_inputs,
+                              .n_bits = r1cs->n_bits,
+                              .n_full = r1cs->n_full,
+                              .r1cs = r1cs,
+                              .h_form = CUZK_H_COEFFICIENTS};
+    while ((uint64_t)1 << out->log2_domain <= n.h)
+        out->log2_domain++;
+    cuzk_query *query[3] = {&out->a, &out->b1, &out->l};
+    for (int i = 0; i < 3; i++) {
+        layout lay = {.has_one = false};
+        if (!walk(&l, &wires[i], &lay))
+            return cuzk_err_set(err, CUZK_STATUS_BUG, "slots of the circuit are not in order");
+        *query[i] = (cuzk_query){.n_bits = lay.bits.n,
+                                 .n_full = lay.full.n,
+                                 .one_base = lay.has_one ? r1cs : NULL,
+                                 .full_slots = r1cs->slots};
+    }
+    out->b2 = out->b1;
+    return CUZK_OK;
+}
+
+uint64_t cuzk_params_key_bytes(const cuzk_proving_key *shape) {
+    const cuzk_query *q[] = {&shape->a, &shape->b1, &shape->b2, &shape->l};
+    const uint64_t g1 = shape->curve->g1.point_size, g2 = shape->curve->g2.point_size;
+    uint64_t bytes = sizeof(cuzk_params_key) + (((uint64_t)1 << shape->log2_domain) - 1) * g1 +
+                     shape->n_inputs * g1;
+    for (int i = 0; i < 4; i++)
+        bytes += (q[i]->n_bits + q[i]->n_full + (q[i]->one_base != NULL)) * (i == 2 ? g2 : g1);
+    for (int i = 0; i < 4; i++)
+        if (i != 2) bytes += 4 * (uint64_t)(q[i]->n_bits + q[i]->n_full);
+    return bytes;
+}
+
 /* ---- conversion ---- */
 
 typedef struct {
@@ -233,10 +282,9 @@ static void drop_until(const loader *l, const uint8_t *end) {
 
 static cuzk_status load_queries(const loader *l) {
     cuzk_proving_key *key = &l->k->key;
-    const cuzk_r1cs_density *d = l->density;
-    const section_wires wires[3] = {
-        {.aux = d->a_aux}, {.aux = d->b_aux, .input = d->b_input}, {.no_inputs = true}};
+    section_wires wires[3];
     layout lay;
+    sections(wires, l->density);
     cuzk_status st = CUZK_OK;
     for (int i = 0; i < 3 && st == CUZK_OK; i++) {
         st = make_layout(l, &wires[i], &lay);

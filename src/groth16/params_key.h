@@ -23,6 +23,14 @@ typedef struct cuzk_params_key {
 void cuzk_params_counts_of(cuzk_params_counts *out, const cuzk_r1cs *r,
                            const cuzk_r1cs_density *density);
 
+/* The figures of a circuit's key, for cuzk_backend_ops.plan: no bases, but full_slots and one_base
+ * not NULL where a key has them. NO_MEMORY does not occur; BUG when the circuit's slots are not in
+ * order. */
+cuzk_status cuzk_params_key_shape(cuzk_proving_key *out, const cuzk_r1cs *r1cs,
+                                  const cuzk_r1cs_density *density, cuzk_err *err) CUZK_MUST_CHECK;
+/* Bytes that a key of these figures takes once it is loaded, without its system. */
+uint64_t cuzk_params_key_bytes(const cuzk_proving_key *shape);
+
 /* Converts the whole file, which may be closed afterwards. Its counts must be those of the circuit
  * (cuzk_params_open with want). r1cs must outlive the key; density is read here only. Takes the
  * file's size in memory, and 4 bytes for each point while it works. BAD_INPUT names a point that

@@ -253,29 +253,59 @@ cuzk_status cuzk_circuit_key_prove_slot(const cuzk_circuit_key *k, cuzk_slot *sl
 
 /* ---- verifying keys ---- */
 
-cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,
-                                 const cuzk_keys_opts *opts, cuzk_err *err) {
+/* A .params begins with its .vk, the copy of beta and delta in G1 included. */
+static cuzk_status same_beginning(const cuzk__files *f, const cuzk_map *vk, cuzk_err *err) {
+    cuzk_map params;
+    CUZK_TRY(need_file(f, CUZK__PARAMS, err));
+    CUZK_TRY(cuzk_map_file(&params, f->path[CUZK__PARAMS], err));
+    const bool same = params.len > vk->len && memcmp(params.data, vk->data, vk->len) == 0;
+    cuzk_map_close(&params);
+    if (same) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                        "%s: begins otherwise than %s: the two are of different keys",
+                        f->path[CUZK__PARAMS], f->path[CUZK__VK]);
+}
+
+static cuzk_status open_vk(cuzk_params_vk *vk, bool *insecure, const cuzk_circuit *circuit,
+                           const cuzk_keys_opts *opts, bool prover, cuzk_err *err) {
     cuzk__files files;
     cuzk__facts facts;
-    cuzk_params_vk vk;
     cuzk_map map;
     bool development = false;
-    memset(out, 0, sizeof *out);
+    memset(vk, 0, sizeof *vk);
     CUZK_TRY(cuzk__files_of(&files, circuit, opts->dir, err));
     cuzk_status st = need_file(&files, CUZK__VK, err);
     if (st == CUZK_OK) st = cuzk_map_file(&map, files.path[CUZK__VK], err);
     if (st == CUZK_OK) {
         st = judge(&files, CUZK__VK, &map, opts, &facts, &development, err);
         if (st == CUZK_OK)
-            st = cuzk_params_vk_from_bytes(&vk, map.data, map.len, files.path[CUZK__VK],
+            st = cuzk_params_vk_from_bytes(vk, map.data, map.len, files.path[CUZK__VK],
                                            (uint32_t)cuzk_circuit_public(circuit) + 1,
                                            circuit->name, err);
+        if (st == CUZK_OK && prover) {
+            st = same_beginning(&files, &map, err);
+            if (st != CUZK_OK) cuzk_params_vk_free(vk);
+        }
         cuzk_map_close(&map);
     }
-    if (st == CUZK_OK) *out = vk.vk;
     if (insecure) *insecure = development;
     cuzk__files_free(&files);
     return st;
+}
+
+cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,
+                                 const cuzk_keys_opts *opts, cuzk_err *err) {
+    cuzk_params_vk vk;
+    memset(out, 0, sizeof *out);
+    CUZK_TRY(open_vk(&vk, insecure, circuit, opts, false, err));
+    *out = vk.vk;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_circuit_prover_vk_open(cuzk_params_vk *out, bool *insecure,
+                                        const cuzk_circuit *circuit, const cuzk_keys_opts *opts,
+                                        cuzk_err *err) {
+    return open_vk(out, insecure, circuit, opts, true, err);
 }
 
 cuzk_status cuzk_witness_publics(cuzk_u256 *out, const cuzk_witness *w) {

@@ -21,6 +21,7 @@
 #include "base/thread.h"
 #include "circuit/circuits.h"
 #include "filecoin/params.h"
+#include "format/params.h"
 #include "groth16/groth16.h"
 #include "groth16/setup.h"
 #include "witness/witness.h"
@@ -75,6 +76,13 @@ cuzk_status cuzk_circuit_key_prove_slot(const cuzk_circuit_key *key, cuzk_slot *
  * cuzk_vk_free. */
 cuzk_status cuzk_circuit_vk_open(cuzk_vk *out, bool *insecure, const cuzk_circuit *circuit,
                                  const cuzk_keys_opts *opts, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* The same with the two points that only a prover needs: enough to assemble proofs from a device's
+ * sums. BAD_INPUT also when NAME.params begins otherwise than NAME.vk: keys of two makings. The
+ * other points of NAME.params are not looked at. Free with cuzk_params_vk_free. */
+cuzk_status cuzk_circuit_prover_vk_open(cuzk_params_vk *out, bool *insecure,
+                                        const cuzk_circuit *circuit, const cuzk_keys_opts *opts,
+                                        cuzk_err *err) CUZK_MUST_CHECK;
 
 /* The public inputs of a witness: n_inputs - 1 plain integers. */
 cuzk_status cuzk_witness_publics(cuzk_u256 *out, const cuzk_witness *w) CUZK_MUST_CHECK;

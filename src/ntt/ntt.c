@@ -23,6 +23,10 @@ static const cuzk__ntt_kernels *kernels_for(cuzk_curve_id curve, unsigned log2n,
     return bn ? &cuzk__ntt_bn254_asm : &cuzk__ntt_bls12_381_asm;
 }
 
+size_t cuzk_ntt_plan_bytes(cuzk_curve_id curve, unsigned log2n, cuzk_cpu_impl impl) {
+    return sizeof(cuzk_ntt_plan) + kernels_for(curve, log2n, impl)->table_bytes(log2n);
+}
+
 /* Leaves as large as the cache takes, but with several threads at least four for each of them,
  * and never so small that a leaf is all overhead. Column passes share the rest evenly. */
 void cuzk__ntt_split_for(cuzk__ntt_split *out, unsigned log2n, unsigned max_leaf,

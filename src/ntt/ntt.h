@@ -20,6 +20,8 @@ typedef struct cuzk_ntt_plan cuzk_ntt_plan;
 cuzk_status cuzk_ntt_plan_new(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,
                               unsigned family, cuzk_cpu_impl impl, cuzk_pool *pool) CUZK_MUST_CHECK;
 void cuzk_ntt_plan_free(cuzk_ntt_plan *plan);
+/* Bytes of a plan's tables. */
+size_t cuzk_ntt_plan_bytes(cuzk_curve_id curve, unsigned log2n, cuzk_cpu_impl impl);
 
 /* Coefficients (natural) to evaluations at w^i (bit-reversed): x[rev(i)] = sum_j c[j] w^(ij). */
 void cuzk_ntt_forward_nr(const cuzk_ntt_plan *plan, cuzk_u256 *x, cuzk_pool *pool);

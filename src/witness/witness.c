@@ -7,10 +7,10 @@
 #include <string.h>
 
 /* Reads of up to 64 bits may touch one word past the last; the first bit may be in the last. */
-static size_t bits_bytes(const cuzk_r1cs *r) {
+size_t cuzk_witness_bits_bytes(const cuzk_r1cs *r) {
     return (r->n_bits / 64 + 2) * (size_t)8;
 }
-static size_t full_bytes(const cuzk_r1cs *r) {
+size_t cuzk_witness_full_bytes(const cuzk_r1cs *r) {
     return (r->n_full + (size_t)1) * 32;
 }
 
@@ -20,8 +20,8 @@ cuzk_status cuzk_witness_new(cuzk_witness **out, const cuzk_r1cs *r) {
     *out = NULL;
     CUZK_TRY(cuzk_alloc((void **)&w, 1, sizeof *w));
     w->r1cs = r;
-    CUZK_TRY_GOTO(cuzk_big_alloc((void **)&w->bits, bits_bytes(r)), fail);
-    CUZK_TRY_GOTO(cuzk_big_alloc((void **)&w->full, full_bytes(r)), fail);
+    CUZK_TRY_GOTO(cuzk_big_alloc((void **)&w->bits, cuzk_witness_bits_bytes(r)), fail);
+    CUZK_TRY_GOTO(cuzk_big_alloc((void **)&w->full, cuzk_witness_full_bytes(r)), fail);
     *out = w;
     return CUZK_OK;
 fail:
@@ -32,12 +32,12 @@ fail:
 void cuzk_witness_free(cuzk_witness *w) {
     if (!w) return;
     if (w->bits) {
-        cuzk_wipe(w->bits, bits_bytes(w->r1cs));
-        cuzk_big_free(w->bits, bits_bytes(w->r1cs));
+        cuzk_wipe(w->bits, cuzk_witness_bits_bytes(w->r1cs));
+        cuzk_big_free(w->bits, cuzk_witness_bits_bytes(w->r1cs));
     }
     if (w->full) {
-        cuzk_wipe(w->full, full_bytes(w->r1cs));
-        cuzk_big_free(w->full, full_bytes(w->r1cs));
+        cuzk_wipe(w->full, cuzk_witness_full_bytes(w->r1cs));
+        cuzk_big_free(w->full, cuzk_witness_full_bytes(w->r1cs));
     }
     cuzk_free(w);
 }

@@ -15,6 +15,9 @@ typedef struct cuzk_witness {
 
 /* All values zero. The constraint system must outlive the witness. */
 cuzk_status cuzk_witness_new(cuzk_witness **out, const cuzk_r1cs *r) CUZK_MUST_CHECK;
+/* Bytes of its two arrays, for witnesses in memory of one's own (zeroed, aligned to 8 bytes). */
+size_t cuzk_witness_bits_bytes(const cuzk_r1cs *r);
+size_t cuzk_witness_full_bytes(const cuzk_r1cs *r);
 /* Wipes and frees. NULL is ignored. */
 void cuzk_witness_free(cuzk_witness *w);
 

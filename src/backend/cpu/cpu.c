@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "msm/msm.h"
 
 #include <string.h>
 
@@ -107,6 +108,47 @@ static cuzk_status big(void *to, size_t n, size_t size, cuzk_err *err) {
 static void measure(cuzk__cpu_slot *s, const cuzk_query *q) {
     if (q->full_slots && q->n_full > s->max_full) s->max_full = q->n_full;
     if (q->n_bits && q->n_bits / 64 + 1 > s->bit_words) s->bit_words = q->n_bits / 64 + 1;
+}
+
+/* The most that any sum takes while it is made. */
+static size_t sums_scratch(const cuzk__cpu_backend *cpu, const cuzk_proving_key *key) {
+    const cuzk_query *q[] = {&key->a, &key->b1, &key->b2, &key->l};
+    cuzk_msm_args args = {.curve = key->curve->id,
+                          .group = CUZK_G1,
+                          .n = (size_t)1 << key->log2_domain,
+                          .impl = cpu->impl,
+                          .pool = cpu->pool};
+    size_t most = cuzk_msm_scratch(&args);
+    for (int i = 0; i < 4; i++) {
+        args.group = i == 2 ? CUZK_G2 : CUZK_G1;
+        args.n = q[i]->n_full;
+        args.n_bits = q[i]->n_bits;
+        const size_t bytes = cuzk_msm_scratch(&args);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+static cuzk_status plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
+                        cuzk_err *err) {
+    const cuzk__cpu_backend *cpu = (const cuzk__cpu_backend *)b;
+    const size_t vector = sizeof(cuzk_u256) << key->log2_domain;
+    const size_t scratch = sums_scratch(cpu, key);
+    cuzk__cpu_slot s = {.n = 0};
+    (void)err;
+    measure(&s, &key->a);
+    measure(&s, &key->b1);
+    measure(&s, &key->b2);
+    measure(&s, &key->l);
+    /* two of the vectors are given back before the sums begin */
+    *out = (cuzk_backend_plan){
+        .key = sizeof(cuzk__cpu_key) +
+               cuzk_ntt_plan_bytes(key->curve->id, key->log2_domain, cpu->impl),
+        .slot = sizeof s + vector + (scratch > 2 * vector ? scratch : 2 * vector) +
+                s.max_full * sizeof(cuzk_u256) + s.bit_words * sizeof(uint64_t) +
+                (key->r1cs ? key->n_full * sizeof(cuzk_u256) : 0),
+    };
+    return CUZK_OK;
 }
 
 static cuzk_status slot_new(cuzk_device_key *dk, cuzk_slot **out, cuzk_err *err) {
@@ -216,6 +258,7 @@ cuzk_status cuzk_cpu_backend_open(cuzk_backend **out, cuzk_cpu_impl impl, cuzk_p
         .stage = stage,
         .compute = compute,
         .finish = finish,
+        .plan = plan,
     };
     void *mem;
     *out = NULL;
