@@ -20,8 +20,7 @@ static int tells(const char *key, int value) {
     return cuzk_request_field_of(key) < CUZK_REQ_FIELDS ? -1 : 0;
 }
 
-/* Whether the bytes are a request; everything else (bincode, broken JSON) is a C1's to refuse. */
-static bool is_request(const uint8_t *data, size_t n) {
+bool cuzk_vanilla_is_request(const uint8_t *data, size_t n) {
     cuzk_pull j;
     const char *key;
     cuzk_pull_init(&j, data, n, "", NULL);
@@ -37,7 +36,7 @@ static bool is_request(const uint8_t *data, size_t n) {
 static cuzk_status looks_like_request(bool *out, const char *path, cuzk_err *err) {
     cuzk_map map;
     CUZK_TRY(cuzk_map_file(&map, path, err));
-    *out = is_request(map.data, map.len);
+    *out = cuzk_vanilla_is_request(map.data, map.len);
     cuzk_map_close(&map);
     return CUZK_OK;
 }

@@ -28,6 +28,8 @@ cuzk_status cuzk_vanilla_open(cuzk_vanilla **out, const char *path, const cuzk_p
 cuzk_status cuzk_vanilla_from_request(cuzk_vanilla **out, cuzk_request *r,
                                       const cuzk_porep_facts *facts, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_vanilla_free(cuzk_vanilla *v);
+/* Whether bytes are a request; everything else (bincode, broken JSON) is a C1's to refuse. */
+bool cuzk_vanilla_is_request(const uint8_t *data, size_t n);
 
 /* Whether the proof is true, partitions [first, first + n); see vanilla_check.h. */
 cuzk_status cuzk_vanilla_check(const cuzk_vanilla *v, uint32_t first, uint32_t n,
