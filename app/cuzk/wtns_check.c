@@ -12,13 +12,14 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: cuzk wtns check R1CS WTNS [--sym FILE]\n"
+    "usage: cuzk wtns check R1CS WTNS [--sym FILE] [--threads N]\n"
     "\n"
     "Tells whether a witness satisfies a circuit. If not, shows the first constraint A * B = C\n"
     "that does not hold with the values of A, B, C and of the signals in them, and exits with 1.\n"
     "Numbers above half the prime are shown as negative ones.\n"
     "\n"
     "  --sym FILE    circom's .sym file: signals by name (compile with --sym)\n"
+    "  --threads N   threads to use; 0 (default): one per core\n"
     "\n"
     "example: cuzk wtns check circuit.r1cs witness.wtns --sym circuit.sym\n";
 
@@ -95,17 +96,20 @@ static void explain(FILE *to, const cuzk_wtns *w, const cuzk_sym *sym,
     }
 }
 
-static int check(const char *r1cs, const char *wtns, const char *symbols) {
+static int check(const char *r1cs, const char *wtns, const char *symbols, unsigned threads) {
     cuzk_err err = {0};
     cuzk_circom_r1cs *r = NULL;
     cuzk_wtns *w = NULL;
     cuzk_sym *sym = NULL;
+    cuzk_pool *pool = NULL;
     cuzk_circom_r1cs_failure f;
     int code = 0;
-    cuzk_status st = cuzk_circom_r1cs_open(&r, r1cs, &err);
+    cuzk_status st = cuzk_pool_new(&pool, threads);
+    if (st != CUZK_OK) cuzk_err_set(&err, st, "cannot start %u threads", threads);
+    if (st == CUZK_OK) st = cuzk_circom_r1cs_open(&r, r1cs, &err);
     if (st == CUZK_OK) st = cuzk_wtns_open(&w, wtns, &err);
     if (st == CUZK_OK && symbols) st = cuzk_sym_open(&sym, symbols, r->n_wires, &err);
-    if (st == CUZK_OK) st = cuzk_circom_r1cs_check(r, w, &f, &err);
+    if (st == CUZK_OK) st = cuzk_circom_r1cs_check(r, w, pool, &f, &err);
     if (st == CUZK_OK) {
         printf("the witness satisfies all %u constraints\n", r->n_constraints);
         code = cuzk_cli_flush("wtns", code);
@@ -116,24 +120,31 @@ static int check(const char *r1cs, const char *wtns, const char *symbols) {
     cuzk_sym_free(sym);
     cuzk_wtns_free(w);
     cuzk_circom_r1cs_free(r);
+    cuzk_pool_free(pool);
     return code;
 }
 
 int cuzk_cmd_wtns(int argc, char **argv) {
     static const struct option longs[] = {{"help", no_argument, NULL, 'h'},
                                           {"sym", required_argument, NULL, 's'},
+                                          {"threads", required_argument, NULL, 't'},
                                           {NULL, 0, NULL, 0}};
     const char *sym = NULL;
+    unsigned threads = 0;
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
         if (c == 'h') return cuzk_cli_help("wtns", help);
-        if (c != 's') return cuzk_cli_bad_option("wtns", c, argv);
-        sym = optarg;
+        if (c == 's')
+            sym = optarg;
+        else if (c != 't')
+            return cuzk_cli_bad_option("wtns", c, argv);
+        else if (!cuzk_cli_threads(optarg, &threads))
+            return cuzk_cli_usage("wtns", "--threads %s: not a number up to 4096", optarg);
     }
     if (argc - optind < 1 || strcmp(argv[optind], "check") != 0)
         return cuzk_cli_usage("wtns", "wants the word `check` first");
     if (argc - optind != 3)
         return cuzk_cli_usage("wtns", "check wants R1CS WTNS, got %d arguments", argc - optind - 1);
-    return check(argv[optind + 1], argv[optind + 2], sym);
+    return check(argv[optind + 1], argv[optind + 2], sym, threads);
 }

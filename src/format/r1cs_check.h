@@ -2,6 +2,7 @@
 #ifndef CUZK_FORMAT_R1CS_CHECK_H
 #define CUZK_FORMAT_R1CS_CHECK_H
 
+#include "base/thread.h"
 #include "format/r1cs.h"
 #include "format/wtns.h"
 
@@ -14,8 +15,9 @@ typedef struct cuzk_circom_r1cs_failure {
 } cuzk_circom_r1cs_failure;
 
 /* OK; FALSE with *failure filled and a sentence in err; BAD_INPUT when curve or number of wires
- * differ. Time: one product a term. */
-cuzk_status cuzk_circom_r1cs_check(const cuzk_circom_r1cs *r, const cuzk_wtns *w,
+ * differ. Constraints are evaluated in ranges (r1cs/flat.h) spread over pool (may be NULL); a term
+ * whose wire is 0 or 1 costs no product. */
+cuzk_status cuzk_circom_r1cs_check(const cuzk_circom_r1cs *r, const cuzk_wtns *w, cuzk_pool *pool,
                                    cuzk_circom_r1cs_failure *failure,
                                    cuzk_err *err) CUZK_MUST_CHECK;
 

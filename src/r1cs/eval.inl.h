@@ -1,9 +1,9 @@
-/* Values of linear combinations of an instance: include-template, one instance per scalar field.
+/* Values of linear combinations: include-template, one instance per scalar field. The one place
+ * where a row of any system is evaluated.
  *
  * Parameters (undefined again at the end): EV, the prefix to generate; EV_FR, the prefix of the
- * field. Values: one bit per bit slot, Montgomery form per full slot.
- *
- * slots: of every column of the instance (cuzk_r1cs_inst_slots). */
+ * field. Values: one bit per bit slot, Montgomery form per full slot; plain numbers in a flat
+ * system. See cuzk__block. */
 
 #define EV_CAT2(a, b) a##_##b
 #define EV_CAT(a, b) EV_CAT2(a, b)
@@ -28,28 +28,45 @@ static inline void EV_(add_run)(cuzk_u256 *acc, const cuzk_u256 *coef, const uin
     FR_(add)(acc, acc, &x);
 }
 
-/* The value of terms t[0..n). */
-static void EV_(lc)(cuzk_u256 *out, const cuzk_r1cs *r, const cuzk_r1cs_term *t, uint32_t n,
-                    const uint32_t *slots, const uint64_t *bits, const cuzk_u256 *full) {
+/* coef * a plain value, most of which are 0 or 1. */
+static inline void EV_(add_plain)(cuzk_u256 *acc, const cuzk__block *b, uint32_t coef,
+                                  uint32_t wire) {
+    cuzk_u256 v, x;
+    memcpy(&v, b->plain + (size_t)32 * wire, sizeof v);
+    if ((v.l[0] >> 1 | v.l[1] | v.l[2] | v.l[3]) == 0) {
+        if (v.l[0]) FR_(add)(acc, acc, &b->coefs[coef]);
+        return;
+    }
+    FR_(mul)(&x, &b->coefs_r2[coef], &v);
+    FR_(add)(acc, acc, &x);
+}
+
+/* The value of terms t[0..n) of a block with slots. */
+static inline void EV_(lc)(cuzk_u256 *out, const cuzk__block *b, const cuzk_r1cs_term *t,
+                           uint32_t n) {
     cuzk_u256 acc, x;
     FR_(set_zero)(&acc);
     for (uint32_t i = 0; i < n; i++) {
-        const cuzk_u256 *coef = &r->coefs[t[i].coef];
-        const uint32_t slot = slots[t[i].col];
+        if (!b->slots) {
+            EV_(add_plain)(&acc, b, t[i].coef, t[i].col);
+            continue;
+        }
+        const cuzk_u256 *coef = &b->coefs[t[i].coef];
+        const uint32_t slot = b->slots[t[i].col];
         if (t[i].col == 0) {
             FR_(add)(&acc, &acc, coef);
         } else if (!(slot & CUZK_SLOT_BIT)) {
             if (t[i].coef == CUZK_COEF_ONE) {
-                FR_(add)(&acc, &acc, &full[slot]);
+                FR_(add)(&acc, &acc, &b->full[slot]);
             } else if (t[i].coef == CUZK_COEF_MINUS_ONE) {
-                FR_(sub)(&acc, &acc, &full[slot]);
+                FR_(sub)(&acc, &acc, &b->full[slot]);
             } else {
-                FR_(mul)(&x, coef, &full[slot]);
+                FR_(mul)(&x, coef, &b->full[slot]);
                 FR_(add)(&acc, &acc, &x);
             }
         } else if (t[i].len > 1) {
-            EV_(add_run)(&acc, coef, bits, slot & ~CUZK_SLOT_BIT, t[i].len);
-        } else if (cuzk__bit_get(bits, slot & ~CUZK_SLOT_BIT)) {
+            EV_(add_run)(&acc, coef, b->bits, slot & ~CUZK_SLOT_BIT, t[i].len);
+        } else if (cuzk__bit_get(b->bits, slot & ~CUZK_SLOT_BIT)) {
             FR_(add)(&acc, &acc, coef);
         }
     }

@@ -22,6 +22,17 @@ static void put_bits(uint64_t *bits, uint32_t at, uint64_t v, uint32_t n) {
     if (k + n > 64) bits[at / 64 + 1] |= v >> (64 - k);
 }
 
+static cuzk__block block_of(const cuzk_witness *w, const cuzk_r1cs_shape *s,
+                            const uint32_t *slots) {
+    const cuzk_r1cs *r = w->r1cs;
+    return (cuzk__block){.rows = r->rows + s->row0,
+                         .terms = r->terms + s->term0,
+                         .coefs = r->coefs,
+                         .slots = slots,
+                         .bits = w->bits,
+                         .full = w->full};
+}
+
 #define EV bls
 #define EV_FR cuzk_bls12_381_fr
 #include "r1cs/eval.inl.h"

@@ -8,12 +8,10 @@
 #define FR_(name) SV_CAT(SV_FR, name)
 
 /* A, B and C of one row. */
-static inline void SV_(row)(cuzk_u256 v[3], const cuzk_r1cs *r, const cuzk_r1cs_row *w,
-                            const cuzk_r1cs_term *terms, const uint32_t *slots,
-                            const uint64_t *bits, const cuzk_u256 *full) {
-    SV_(lc)(&v[0], r, terms + w->a, w->b - w->a, slots, bits, full);
-    SV_(lc)(&v[1], r, terms + w->b, w->c - w->b, slots, bits, full);
-    SV_(lc)(&v[2], r, terms + w->c, w[1].a - w->c, slots, bits, full);
+static void SV_(row)(cuzk_u256 v[3], const cuzk__block *b, const cuzk_r1cs_row *w) {
+    SV_(lc)(&v[0], b, b->terms + w->a, w->b - w->a);
+    SV_(lc)(&v[1], b, b->terms + w->b, w->c - w->b);
+    SV_(lc)(&v[2], b, b->terms + w->c, w[1].a - w->c);
 }
 
 /* The free values of an instance. *bad: the one that does not fit. */
@@ -35,12 +33,11 @@ static bool SV_(load_free)(cuzk_witness *w, const cuzk_r1cs_shape *s, const cuzk
     return true;
 }
 
-static void SV_(decompose)(cuzk_witness *w, const cuzk_r1cs_op *op, const cuzk_r1cs_term *terms,
-                           const uint32_t *slots) {
+static void SV_(decompose)(cuzk_witness *w, const cuzk_r1cs_op *op, const cuzk__block *b) {
     cuzk_u256 v;
-    SV_(lc)(&v, w->r1cs, terms + op->term, op->n_terms, slots, w->bits, w->full);
+    SV_(lc)(&v, b, b->terms + op->term, op->n_terms);
     FR_(from_mont)(&v, &v);
-    const uint32_t at = slots[op->col] & ~CUZK_SLOT_BIT;
+    const uint32_t at = b->slots[op->col] & ~CUZK_SLOT_BIT;
     for (uint32_t i = 0; 64 * i < op->n; i++) {
         const uint32_t left = op->n - 64 * i;
         put_bits(w->bits, at + 64 * i, v.l[i], left < 64 ? left : 64);
@@ -48,11 +45,10 @@ static void SV_(decompose)(cuzk_witness *w, const cuzk_r1cs_op *op, const cuzk_r
 }
 
 /* Gives the solved column of a row its value. False: it must be a bit and is none. */
-static bool SV_(solve_row)(cuzk_witness *w, const cuzk_r1cs_row *row, const cuzk_r1cs_term *terms,
-                           const uint32_t *slots) {
-    const uint32_t slot = slots[row->solve & CUZK_ROW_COL];
+static bool SV_(solve_row)(cuzk_witness *w, const cuzk_r1cs_row *row, const cuzk__block *b) {
+    const uint32_t slot = b->slots[row->solve & CUZK_ROW_COL];
     cuzk_u256 v[3], x;
-    SV_(row)(v, w->r1cs, row, terms, slots, w->bits, w->full);
+    SV_(row)(v, b, row);
     if (row->solve & CUZK_ROW_IN_A) {
         x = v[2];
     } else {
@@ -74,17 +70,18 @@ static bool SV_(solve_row)(cuzk_witness *w, const cuzk_r1cs_row *row, const cuzk
 /* Returns CUZK_R1CS_NONE, or the row whose solved wire is no bit. */
 static uint32_t SV_(solve_rows)(cuzk_witness *w, const cuzk_r1cs_shape *s, const uint32_t *slots) {
     const cuzk_r1cs *r = w->r1cs;
-    const cuzk_r1cs_term *terms = r->terms + s->term0;
+    const cuzk__block of = block_of(w, s, slots);
+    const cuzk_r1cs_term *terms = of.terms;
     /* A system without operations or free values has no such arrays. */
     const cuzk_r1cs_op *op = s->n_ops ? r->ops + s->op0 : r->ops;
     const cuzk_r1cs_op *ops_end = s->n_ops ? op + s->n_ops : op;
-    const cuzk_r1cs_row *row = r->rows + s->row0;
+    const cuzk_r1cs_row *row = of.rows;
     for (uint32_t k = 0; k < s->n_rows; k++, row++) {
         for (; op < ops_end && op->row == k; op++)
-            SV_(decompose)(w, op, terms, slots);
+            SV_(decompose)(w, op, &of);
         if ((row->solve & CUZK_ROW_COL) == 0) continue;
         if (!(row->solve & CUZK_ROW_SMALL)) {
-            if (!SV_(solve_row)(w, row, terms, slots)) return k;
+            if (!SV_(solve_row)(w, row, &of)) return k;
             continue;
         }
         const int a = cuzk__lc_small(terms + row->a, row->b - row->a, slots, w->bits);
@@ -101,9 +98,9 @@ static uint32_t SV_(solve_rows)(cuzk_witness *w, const cuzk_r1cs_shape *s, const
 /* Returns CUZK_R1CS_NONE, or the first row that does not hold, with its values. */
 static uint32_t SV_(check_rows)(const cuzk_witness *w, const cuzk_r1cs_shape *s,
                                 const uint32_t *slots, cuzk_u256 v[3]) {
-    const cuzk_r1cs *r = w->r1cs;
-    const cuzk_r1cs_term *terms = r->terms + s->term0;
-    const cuzk_r1cs_row *row = r->rows + s->row0;
+    const cuzk__block of = block_of(w, s, slots);
+    const cuzk_r1cs_term *terms = of.terms;
+    const cuzk_r1cs_row *row = of.rows;
     for (uint32_t k = 0; k < s->n_rows; k++, row++) {
         if (row->solve & CUZK_ROW_SMALL) {
             const int a = cuzk__lc_small(terms + row->a, row->b - row->a, slots, w->bits);
@@ -112,7 +109,7 @@ static uint32_t SV_(check_rows)(const cuzk_witness *w, const cuzk_r1cs_shape *s,
             if (a * b == c) continue;
         }
         cuzk_u256 x;
-        SV_(row)(v, r, row, terms, slots, w->bits, w->full);
+        SV_(row)(v, &of, row);
         FR_(mul)(&x, &v[0], &v[1]);
         if (!FR_(eq)(&x, &v[2])) return k;
     }

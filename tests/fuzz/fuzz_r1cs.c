@@ -12,7 +12,7 @@ static void check_zeros(const cuzk_circom_r1cs *r) {
     cuzk_circom_r1cs_failure f;
     cuzk_err err = {0};
     if ((size_t)r->n_wires * 32 > sizeof values) return;
-    cuzk_status st = cuzk_circom_r1cs_check(r, &w, &f, &err);
+    cuzk_status st = cuzk_circom_r1cs_check(r, &w, NULL, &f, &err);
     FUZZ_CHECK(st == CUZK_OK || st == CUZK_STATUS_FALSE);
     if (st != CUZK_OK) FUZZ_CHECK(f.index < r->n_constraints && err.msg[0]);
 }

@@ -1,11 +1,7 @@
 /* The loops of rows.inl.h for both curves. Compiled twice: with assembly, and with
  * CUZK_FIELD_PORTABLE in C only. */
-#include "backend/backend.h"
 #include "backend/cpu/rows.h"
-#include "base/bytes.h"
 #include "field/fields.h"
-
-#include <string.h>
 
 #if defined(CUZK_FIELD_PORTABLE)
 #define CUZK_ROWS_TABLE2(name) name##_ops_portable

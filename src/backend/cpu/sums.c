@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "msm/msm.h"
 #include "r1cs/eval.h"
+#include "r1cs/flat.h"
 
 #include <string.h>
 
@@ -49,8 +50,8 @@ static cuzk_status eval_compact(cuzk__cpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = s->base.key->key;
     const cuzk_r1cs *r = key->r1cs;
     const size_t used = (size_t)r->n_rows + r->n_inputs;
-    cuzk_status st = cuzk_r1cs_eval(r, s->wires.bits, s->mont, 0, r->n_rows, s->a, s->b, NULL,
-                                    s->key->cpu->pool);
+    cuzk_status st = cuzk_r1cs_eval_with(r, s->wires.bits, s->mont, 0, r->n_rows, s->a, s->b, NULL,
+                                         s->key->cpu->impl, s->key->cpu->pool);
     if (st != CUZK_OK)
         return cuzk_err_set(err, st, "evaluating %u rows: %s", r->n_rows, cuzk_status_text(st));
     memset(s->a + used, 0, (s->n - used) * sizeof *s->a);
@@ -76,8 +77,10 @@ cuzk_status cuzk__cpu_eval(cuzk__cpu_slot *s, cuzk_err *err) {
     if (key->r1cs) {
         CUZK_TRY(eval_compact(s, err));
     } else {
-        cuzk_rows_eval e = {key->coefs, key->n_coefs, s->plain, s->a, s->b};
-        cuzk__rows_eval(s->key->rows, &e, s->n, pool);
+        const cuzk_flat_records flat = {key->curve->fr, key->coefs, key->n_coefs, s->n};
+        const cuzk_status st = cuzk_flat_eval(&flat, s->plain, s->a, s->b, s->key->cpu->impl, pool);
+        if (st != CUZK_OK)
+            return cuzk_err_set(err, st, "evaluating the rows: %s", cuzk_status_text(st));
     }
     cuzk_pool_run_ranges(pool, s->n, MIN_LEN, 4, product_range, s);
     return CUZK_OK;

@@ -257,7 +257,7 @@ static cuzk_status check(blob rb, blob wb, cuzk_circom_r1cs_failure *f, cuzk_err
     *err = (cuzk_err){0};
     assert_int_equal(cuzk_circom_r1cs_from_memory(&r, rb.p, rb.n, "c.r1cs", err), CUZK_OK);
     assert_int_equal(cuzk_wtns_from_memory(&w, wb.p, wb.n, "w.wtns", err), CUZK_OK);
-    cuzk_status st = cuzk_circom_r1cs_check(r, w, f, err);
+    cuzk_status st = cuzk_circom_r1cs_check(r, w, NULL, f, err);
     cuzk_wtns_free(w);
     cuzk_circom_r1cs_free(r);
     return st;
