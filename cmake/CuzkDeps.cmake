@@ -2,9 +2,21 @@
 # third_party/package-lock.json. docs/dependencies.md says why each is here.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)     # libssl-dev
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto SSL) # libssl-dev
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.14)   # libjansson-dev
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8.1) # libxxhash-dev
+# What only the daemon needs. A cross build without them leaves the daemon out.
+set(required REQUIRED)
+if(CMAKE_CROSSCOMPILING)
+  set(required)
+endif()
+pkg_check_modules(NGHTTP2 ${required} IMPORTED_TARGET libnghttp2>=1.52)          # libnghttp2-dev
+pkg_check_modules(MICROHTTPD ${required} IMPORTED_TARGET libmicrohttpd>=0.9.75)  # libmicrohttpd-dev
+pkg_check_modules(SQLITE3 ${required} IMPORTED_TARGET sqlite3>=3.38)               # libsqlite3-dev
+pkg_check_modules(PROTOBUF_C ${required} IMPORTED_TARGET libprotobuf-c>=1.4)     # libprotobuf-c-dev
+pkg_check_modules(GNUTLS ${required} IMPORTED_TARGET gnutls>=3.7)                # libgnutls28-dev
+find_program(CUZK_PROTOC protoc ${required})     # protobuf-compiler
+find_program(CUZK_PROTOC_C protoc-c ${required}) # protobuf-c-compiler
 
 if(NOT EXISTS ${BLST_DIR}/src/server.c)
   message(FATAL_ERROR "blst is missing at ${BLST_DIR}: run `npm ci --ignore-scripts --prefix third_party`")
