@@ -50,6 +50,8 @@ enum {
     CUZK_GRPC_SERVER_STREAM = 1, /* the handler may send any number of messages */
     CUZK_GRPC_CLIENT_STREAM = 2, /* the handler is called for every message as it arrives, and once
                                     more after the last, when cuzk_grpc_call_request says false */
+    CUZK_GRPC_WATCH = 4, /* a stream that ends only when the client wants: a drain ends it at once
+                            with UNAVAILABLE instead of waiting for it */
 };
 
 typedef struct cuzk_grpc_method {
@@ -98,9 +100,9 @@ cuzk_status cuzk_grpc_server_listen(cuzk_grpc_server *s, const char *address,
 cuzk_status cuzk_grpc_server_drain(cuzk_grpc_server *s, int64_t grace_ns, void (*done)(void *ctx),
                                    void *ctx) CUZK_MUST_CHECK;
 
-/* Closes everything at once (on_cancel is called for what runs). On the loop's thread, or after the
- * loop has returned. Calls that are still referenced stay valid, and dead; unref them before the
- * loop is freed. NULL is ignored. */
+/* Closes everything at once (on_cancel is called for what runs). On the loop's thread (posted, not
+ * in a handler), or after the loop has returned. Calls that are still referenced stay valid, and
+ * dead; unref them before the loop is freed. NULL is ignored. */
 void cuzk_grpc_server_free(cuzk_grpc_server *s);
 
 /* Figures for /metrics. Any thread. */

@@ -1,0 +1,138 @@
+/* DESIGN: tokens are kept as SHA-256 and compared as such, all of them, byte by byte without
+ * stopping: what an attacker can vary is a hash that he cannot steer, so time tells nothing. */
+#include "net/access.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { HASH = 32, TOKEN_FILE_MOST = 1 << 20, TOKEN_LEAST = 16 };
+
+struct cuzk_net_access {
+    cuzk_net_security security;
+    char *strings[4];
+    cuzk__tls *tls;
+    uint8_t (*tokens)[HASH];
+    size_t n_tokens;
+};
+
+static cuzk_status add_token(cuzk_net_access *a, const char *p, size_t n, unsigned line,
+                             const char *path, cuzk_err *err) {
+    if (n < TOKEN_LEAST)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "%s: line %u: a token of %zu bytes is easily guessed; at least %d, as "
+                            "from `openssl rand -hex 32`",
+                            path, line, n, TOKEN_LEAST);
+    for (size_t i = 0; i < n; i++)
+        if (p[i] <= ' ' || p[i] >= 127)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "%s: line %u: a token is of visible ASCII characters", path, line);
+    CUZK_TRY(cuzk_realloc((void **)&a->tokens, a->n_tokens + 1, sizeof *a->tokens));
+    CUZK_TRY(cuzk_hash_once(CUZK_HASH_SHA256, p, n, a->tokens[a->n_tokens]));
+    a->n_tokens++;
+    return CUZK_OK;
+}
+
+static cuzk_status read_lines(cuzk_net_access *a, const char *text, size_t len, const char *path,
+                              cuzk_err *err) {
+    unsigned line = 0;
+    for (size_t at = 0; at < len;) {
+        const char *p = text + at;
+        const char *end = memchr(p, '\n', len - at);
+        size_t n = end ? (size_t)(end - p) : len - at;
+        at += n + 1;
+        line++;
+        while (n && (p[n - 1] == '\r' || p[n - 1] == ' ' || p[n - 1] == '\t'))
+            n--;
+        if (n && p[0] != '#') CUZK_TRY(add_token(a, p, n, line, path, err));
+    }
+    if (!a->n_tokens)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: no token in it; one a line", path);
+    return CUZK_OK;
+}
+
+static cuzk_status read_tokens(cuzk_net_access *a, const char *path, cuzk_err *err) {
+    cuzk_map map;
+    struct stat sb;
+    CUZK_TRY(cuzk_map_file(&map, path, err));
+    cuzk_status st = CUZK_OK;
+    if (stat(path, &sb) == 0 && (sb.st_mode & 07) != 0)
+        st = cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                          "%s: everybody may read it; its mode should be 0600 (chmod 600)", path);
+    else if (map.len > TOKEN_FILE_MOST)
+        st = cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: too large for a file of tokens", path);
+    else
+        st = read_lines(a, (const char *)map.data, map.len, path, err);
+    cuzk_map_close(&map);
+    return st;
+}
+
+cuzk_status cuzk_net_access_new(cuzk_net_access **out, const cuzk_net_security *s, cuzk_err *err) {
+    static const cuzk_net_security nothing;
+    cuzk_net_access *a;
+    cuzk_status st;
+    *out = NULL;
+    if (!s) s = &nothing;
+    if (s->client_ca_file && !s->cert_file)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "client certificates need TLS: give the server's certificate and key");
+    if (!s->cert_file != !s->key_file)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "TLS needs a certificate and its key: %s",
+                            s->cert_file ? "the key is missing" : "the certificate is missing");
+    CUZK_TRY(cuzk_alloc((void **)&a, 1, sizeof *a));
+    const char *from[] = {s->cert_file, s->key_file, s->client_ca_file, s->token_file};
+    for (int i = 0; i < 4; i++)
+        CUZK_TRY_GOTO(cuzk_strdup(&a->strings[i], from[i]), out);
+    a->security = (cuzk_net_security){a->strings[0], a->strings[1], a->strings[2], a->strings[3],
+                                      s->socket_mode};
+    if (s->cert_file) CUZK_TRY_GOTO(cuzk__tls_server(&a->tls, s, err), out);
+    if (s->token_file) CUZK_TRY_GOTO(read_tokens(a, s->token_file, err), out);
+    *out = a;
+    return CUZK_OK;
+out:
+    cuzk_net_access_free(a);
+    return st;
+}
+
+void cuzk_net_access_free(cuzk_net_access *a) {
+    if (!a) return;
+    for (int i = 0; i < 4; i++)
+        cuzk_free(a->strings[i]);
+    cuzk__tls_free(a->tls);
+    cuzk_free(a->tokens);
+    cuzk_free(a);
+}
+
+const cuzk__tls *cuzk__access_tls(const cuzk_net_access *a) {
+    return a ? a->tls : NULL;
+}
+
+mode_t cuzk__access_mode(const cuzk_net_access *a) {
+    return a ? a->security.socket_mode : 0;
+}
+
+const cuzk_net_security *cuzk__access_security(const cuzk_net_access *a) {
+    return a ? &a->security : NULL;
+}
+
+bool cuzk__access_allows(const cuzk_net_access *a, const char *authorization) {
+    if (!a || !a->n_tokens) return true;
+    if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0) return false;
+    const char *token = authorization + 7;
+    while (*token == ' ')
+        token++;
+    uint8_t hash[HASH];
+    if (cuzk_hash_once(CUZK_HASH_SHA256, token, strlen(token), hash) != CUZK_OK) return false;
+    unsigned found = 0;
+    for (size_t i = 0; i < a->n_tokens; i++) {
+        unsigned differ = 0;
+        for (size_t k = 0; k < HASH; k++)
+            differ |= (unsigned)(hash[k] ^ a->tokens[i][k]);
+        found |= (differ - 1) >> 31; /* 1 when nothing differs */
+    }
+    return found & 1;
+}

@@ -1,0 +1,231 @@
+// The gRPC server of src/net against grpc-js, curl, h2load and broken clients. Its own test server,
+// net_echo, answers (tests/unit/net/echo_server.h lists the methods).
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import http2 from 'node:http2';
+import net from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import grpc from '@grpc/grpc-js';
+
+import { program, scratch } from './lib/env.mjs';
+
+const { status } = grpc;
+
+// A running net_echo: {addresses, command(line), stop()}.
+async function echoServer(t, addresses = ['127.0.0.1:0'], env = {}) {
+  const child = spawn(program('net_echo'), addresses, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (head) => {
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (done) throw new Error('net_echo ended');
+      if (value.startsWith(head)) return value.slice(head.length).trim();
+    }
+  };
+  t.after(() => child.kill('SIGKILL'));
+  const bound = [];
+  for (const _ of addresses) bound.push(await next('listening '));
+  await next('ready');
+  const say = (line) => child.stdin.write(`${line}\n`);
+  return {
+    addresses: bound,
+    child,
+    say,
+    next,
+    stats: async () => (say('stats'), JSON.parse(await next('stats '))),
+    stop: async () => {
+      const ended = child.exitCode === null ? once(child, 'exit') : [child.exitCode];
+      child.stdin.end();
+      assert.equal((await ended)[0], 0);
+    },
+  };
+}
+
+// Waits until a condition on the figures holds.
+async function until(server, condition) {
+  for (let i = 0; i < 400; i++) {
+    const stats = await server.stats();
+    if (condition(stats)) return stats;
+    await sleep(25);
+  }
+  throw new Error(`never: ${condition}; ${JSON.stringify(await server.stats())}`);
+}
+
+const raw = (x) => x;
+function echoClient(t, address, { credentials, ...options } = {}) {
+  const target = address.startsWith('unix://') ? `unix:${address.slice(7)}` : address;
+  const method = (name, requestStream, responseStream) => ({
+    path: `/cuzk.test.Echo/${name}`, requestStream, responseStream, requestSerialize: raw,
+    requestDeserialize: raw, responseSerialize: raw, responseDeserialize: raw,
+  });
+  const Client = grpc.makeGenericClientConstructor({
+    Echo: method('Echo', false, false), Later: method('Later', false, false),
+    Length: method('Length', false, false), Hang: method('Hang', false, false),
+    Fail: method('Fail', false, false), Who: method('Who', false, false),
+    NoSuch: method('NoSuch', false, false), Count: method('Count', false, true),
+    Forever: method('Forever', false, true), Flood: method('Flood', false, true),
+    Chat: method('Chat', true, true),
+  }, 'cuzk.test.Echo');
+  const client = new Client(target, credentials ?? grpc.credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1,
+    'grpc.use_local_subchannel_pool': 1, ...options,
+  });
+  t.after(() => client.close());
+  return client;
+}
+
+// Resolves to {error, reply}.
+const unary = (client, name, body, meta = new grpc.Metadata(), options = {}) =>
+  new Promise((resolve) => {
+    client[name](Buffer.from(body), meta, options, (error, reply) => resolve({ error, reply }));
+  });
+
+// A gRPC message in its frame; a call by hand.
+function frame(text, flag = 0, length = Buffer.byteLength(text)) {
+  const head = Buffer.alloc(5);
+  head[0] = flag;
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
+function rawCall(session, name, headers = {}) {
+  const call = session.request({
+    ':method': 'POST', ':path': `/cuzk.test.Echo/${name}`, 'content-type': 'application/grpc',
+    te: 'trailers', ...headers,
+  });
+  call.on('error', () => {});
+  return call;
+}
+// How such a call ended: {http, code, message, data, reset}.
+async function rawEnd(call) {
+  const end = { data: 0 };
+  const note = (h) => {
+    if (h[':status']) end.http = h[':status'];
+    if ('grpc-status' in h) end.code = Number(h['grpc-status']);
+    if ('grpc-message' in h) end.message = decodeURIComponent(h['grpc-message']);
+    if ('grpc-accept-encoding' in h) end.accept = h['grpc-accept-encoding'];
+  };
+  call.on('response', note);
+  call.on('trailers', note);
+  call.on('data', (d) => { end.data += d.length; });
+  await once(call, 'close');
+  end.reset = call.rstCode;
+  return end;
+}
+
+async function stream(call) {
+  const messages = [];
+  let error = null;
+  call.on('data', (m) => messages.push(m));
+  call.on('error', (e) => { error = e; });
+  await once(call, 'close').catch(() => {});
+  await new Promise((resolve) => { setImmediate(resolve); });
+  return { messages, error };
+}
+
+test('unary calls over TCP, IPv6 and a Unix socket', async (t) => {
+  const path = join(scratch(t), 'echo.sock');
+  const server = await echoServer(t, ['127.0.0.1:0', '[::1]:0', `unix://${path}`]);
+  for (const address of server.addresses) {
+    const client = echoClient(t, address);
+    for (const name of ['Echo', 'Later']) {
+      const { error, reply } = await unary(client, name, 'hello');
+      assert.equal(error, null);
+      assert.equal(reply.toString(), 'hello');
+    }
+    const empty = await unary(client, 'Echo', '');
+    assert.equal(empty.reply.length, 0);
+  }
+  await server.stop();
+  assert.ok(!existsSync(path), 'the socket file is removed');
+});
+
+test('many calls at a time on one connection', async (t) => {
+  const server = await echoServer(t);
+  const client = echoClient(t, server.addresses[0]);
+  const all = await Promise.all(Array.from({ length: 1000 }, (_, i) =>
+    unary(client, i % 2 ? 'Echo' : 'Later', `message ${i}`)));
+  all.forEach(({ error, reply }, i) => {
+    assert.equal(error, null);
+    assert.equal(reply.toString(), `message ${i}`);
+  });
+  const stats = await server.stats();
+  assert.equal(stats.calls, 0);
+  assert.equal(stats.request_bytes, 0);
+  await server.stop();
+});
+
+test('errors: codes, messages in UTF-8, retry hints, unknown methods', async (t) => {
+  const server = await echoServer(t);
+  const client = echoClient(t, server.addresses[0]);
+  const missing = await unary(client, 'Fail', '5 nothing here: 100 % ünknown\nline two');
+  assert.equal(missing.error.code, status.NOT_FOUND);
+  assert.equal(missing.error.details, 'nothing here: 100 % ünknown\nline two');
+  const busy = await unary(client, 'Fail', '8 busy');
+  assert.equal(busy.error.code, status.RESOURCE_EXHAUSTED);
+  const [details] = busy.error.metadata.get('grpc-status-details-bin');
+  assert.ok(details.includes('type.googleapis.com/google.rpc.RetryInfo'));
+  assert.equal(busy.error.metadata.get('grpc-retry-pushback-ms')[0], '1500');
+  const unknown = await unary(client, 'NoSuch', 'x');
+  assert.equal(unknown.error.code, status.UNIMPLEMENTED);
+  await server.stop();
+});
+
+test('a stream of messages', async (t) => {
+  const server = await echoServer(t);
+  const client = echoClient(t, server.addresses[0]);
+  const { messages, error } = await stream(client.Count(Buffer.from('5000')));
+  assert.equal(error, null);
+  assert.deepEqual(messages.map(Number), Array.from({ length: 5000 }, (_, i) => i + 1));
+  const chat = client.Chat();
+  const heard = stream(chat);
+  for (const text of ['a', '', 'b'.repeat(100000)]) chat.write(Buffer.from(text));
+  chat.end();
+  assert.deepEqual((await heard).messages.map((m) => m.length), [1, 0, 100000]);
+  await server.stop();
+});
+
+test('cancel, deadline, and a connection that goes away', async (t) => {
+  const server = await echoServer(t);
+  const client = echoClient(t, server.addresses[0]);
+  const cancelled = new Promise((resolve) => {
+    const call = client.Hang(Buffer.from('x'), (error) => resolve(error));
+    until(server, (s) => s.hanging === 1).then(() => call.cancel());
+  });
+  assert.equal((await cancelled).code, status.CANCELLED);
+  await until(server, (s) => s.cancelled === 1 && s.hanging === 0 && s.calls === 0);
+  const late = await unary(client, 'Hang', 'x', undefined, { deadline: Date.now() + 150 });
+  assert.equal(late.error.code, status.DEADLINE_EXCEEDED);
+  await until(server, (s) => s.cancelled === 2 && s.calls === 0);
+  const other = http2.connect(`http://${server.addresses[0]}`);
+  other.on('error', () => {});
+  rawCall(other, 'Hang').end(frame('x'));
+  await until(server, (s) => s.hanging === 1);
+  other.destroy();
+  await until(server, (s) => s.cancelled === 3 && s.calls === 0);
+  const who = await unary(client, 'Who', '', undefined, { deadline: Date.now() + 60000 });
+  const [peer, , left] = who.reply.toString().split('|');
+  assert.match(peer, /^127\.0\.0\.1:\d+$/);
+  assert.ok(Number(left) > 30000 && Number(left) <= 60000);
+  await server.stop();
+});
+
+test('a message of the largest size; one byte more is refused', async (t) => {
+  const server = await echoServer(t, ['127.0.0.1:0'], { ECHO_MAX_MESSAGE: String(48 << 20) });
+  const client = echoClient(t, server.addresses[0]);
+  const { error, reply } = await unary(client, 'Length', Buffer.alloc(48 << 20));
+  assert.equal(error, null);
+  assert.equal(reply.toString(), String(48 << 20));
+  const more = await unary(client, 'Length', Buffer.alloc((48 << 20) + 1));
+  assert.equal(more.error.code, status.RESOURCE_EXHAUSTED);
+  assert.equal((await server.stats()).request_bytes, 0);
+  await server.stop();
+});
