@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-enum { LEFT = 120, WIDTH = 1200, ROW = 16, TOP = 30, MOST_LANES = 512 };
+enum { LEFT = 120, WIDTH = 1200, ROW = 16, TOP = 30 };
 
 typedef struct picture {
     cuzk_buf *out;
@@ -12,27 +12,6 @@ typedef struct picture {
     uint32_t witness_rows, slot_rows[CUZK_TRACE_MAX_DEVICES], first_row[CUZK_TRACE_MAX_DEVICES];
     uint32_t n_devices, rows;
 } picture;
-
-/* Puts intervals that overlap into different lanes; returns how many. */
-static uint32_t place(visit *items, size_t n, uint32_t device, bool synths) {
-    static const size_t most = MOST_LANES;
-    int64_t free_at[MOST_LANES];
-    uint32_t lanes = 0;
-    for (size_t i = 0; i < n; i++) {
-        visit *v = &items[i];
-        if (!synths && v->device != device) continue;
-        const int64_t from = synths ? v->synth_start : v->pickup >= 0 ? v->pickup : v->start;
-        const int64_t to = synths ? v->synth_end : v->end;
-        uint32_t lane = 0;
-        while (lane < lanes && free_at[lane] > from)
-            lane++;
-        if (lane == most) lane = (uint32_t)most - 1;
-        if (lane == lanes) lanes++;
-        free_at[lane] = to;
-        v->lane = lane;
-    }
-    return lanes;
-}
 
 static double x_of(const picture *p, int64_t ns) {
     const int64_t span = p->end > p->begin ? p->end - p->begin : 1;
@@ -88,13 +67,13 @@ static void head(const picture *p) {
 }
 
 static void draw(picture *p, visits *v) {
-    p->witness_rows = place(v->synths, v->n_synths, 0, true);
+    p->witness_rows = cuzk__trace_place(v->synths, v->n_synths, 0, true);
     p->rows = p->witness_rows;
     for (size_t i = 0; i < v->n; i++)
         if (v->items[i].device >= p->n_devices) p->n_devices = v->items[i].device + 1;
     for (uint32_t d = 0; d < p->n_devices; d++) {
         p->first_row[d] = p->rows;
-        p->slot_rows[d] = place(v->items, v->n, d, false);
+        p->slot_rows[d] = cuzk__trace_place(v->items, v->n, d, false);
         p->rows += 1 + p->slot_rows[d];
     }
     head(p);

@@ -122,4 +122,7 @@ const char *cuzk_trace_cause_name(cuzk_trace_cause cause);
 /* A picture: witnesses, then each device's kernels and slots; a colour a job. */
 cuzk_status cuzk_trace_svg(cuzk_buf *out, const cuzk_trace *t) CUZK_MUST_CHECK;
 
+/* JSON for chrome://tracing and Perfetto. The list is sorted. */
+cuzk_status cuzk_trace_chrome(cuzk_buf *out, const cuzk_trace *t) CUZK_MUST_CHECK;
+
 #endif

@@ -103,3 +103,25 @@ void cuzk__trace_visits_free(visits *v) {
     cuzk_free(v->synths);
     *v = (visits){0};
 }
+
+enum { MOST_LANES = 512 };
+
+uint32_t cuzk__trace_place(visit *items, size_t n, uint32_t device, bool synths) {
+    static const size_t most = MOST_LANES;
+    int64_t free_at[MOST_LANES];
+    uint32_t lanes = 0;
+    for (size_t i = 0; i < n; i++) {
+        visit *v = &items[i];
+        if (!synths && v->device != device) continue;
+        const int64_t from = synths ? v->synth_start : v->pickup >= 0 ? v->pickup : v->start;
+        const int64_t to = synths ? v->synth_end : v->end;
+        uint32_t lane = 0;
+        while (lane < lanes && free_at[lane] > from)
+            lane++;
+        if (lane == most) lane = (uint32_t)most - 1;
+        if (lane == lanes) lanes++;
+        free_at[lane] = to;
+        v->lane = lane;
+    }
+    return lanes;
+}

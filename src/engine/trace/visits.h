@@ -25,4 +25,8 @@ typedef struct visits {
 cuzk_status cuzk__trace_visits(visits *out, const cuzk_trace *t) CUZK_MUST_CHECK;
 void cuzk__trace_visits_free(visits *v);
 
+/* Puts intervals that overlap (witnesses, or passages through one device) into different lanes;
+ * returns how many. */
+uint32_t cuzk__trace_place(visit *items, size_t n, uint32_t device, bool synths);
+
 #endif
