@@ -28,6 +28,12 @@ static const char help[] =
     "  --group g1|g2               for msm; default g1\n"
     "  --pattern uniform|01|equal|half01|u64\n"
     "                              what the scalars of msm are; default uniform\n"
+    "  --all                       msm of both curves: G1 uniform at every size; every pattern and "
+    "G2\n"
+    "                              at even sizes up to 2^18; on one thread, on --threads, and by\n"
+    "                              blst, in turns; with their ratios and the share of the port "
+    "bound\n"
+    "                              (blst runs less often where that takes seconds)\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use\n"
@@ -64,7 +70,7 @@ static const char help[] =
 typedef struct words {
     const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
     const char *seed;
-    bool table;
+    bool table, all;
 } words;
 
 /* -1: go on; otherwise the exit code. */
@@ -80,6 +86,7 @@ static int read_options(int argc, char **argv, words *w) {
         {"vs", required_argument, NULL, 'v'},
         {"device", required_argument, NULL, 'd'},
         {"table", no_argument, NULL, 'T'},
+        {"all", no_argument, NULL, 'A'},
         {"help", no_argument, NULL, 'h'},
         {"partition", required_argument, NULL, 'P'},
         {"insecure-seed", required_argument, NULL, 'S'},
@@ -96,6 +103,8 @@ static int read_options(int argc, char **argv, words *w) {
         if (c == 'h') return cuzk_cli_help("bench", help);
         if (c == 'T')
             w->table = true;
+        else if (c == 'A')
+            w->all = true;
         else if (letter)
             *values[letter - letters] = optarg;
         else
@@ -164,6 +173,7 @@ static int interpret_how(const words *w, cuzk_bench *b) {
         return cuzk_cli_usage("bench", "--partition %s: not a number from 0", w->partition);
     b->partition = (unsigned)partition;
     b->vs_blst = w->vs != NULL;
+    b->all = w->all;
     b->table = w->table || isatty(STDERR_FILENO);
     return -1;
 }
@@ -192,10 +202,15 @@ static const operation *find_operation(const char *name) {
     return NULL;
 }
 
+/* Whether a single sum or transform is described. */
+static bool names_a_kind(const words *w) {
+    return w->curve || w->group || w->pattern || w->vs;
+}
+
 /* -1 when the options go with the operation; otherwise the exit code. */
 static int options_fit(const operation *op, const words *w, const cuzk_bench *b) {
     const bool ntt = strcmp(op->name, "ntt") == 0;
-    if (op->n_files && (w->curve || w->group || w->log2 || w->pattern || w->vs))
+    if (op->n_files && (w->log2 || names_a_kind(w)))
         return cuzk_cli_usage(
             "bench",
             "%s takes curve and size from its files: only --threads, --runs, --impl and --table go "
@@ -208,6 +223,9 @@ static int options_fit(const operation *op, const words *w, const cuzk_bench *b)
     if (b->device.cuda && !op->cuda)
         return cuzk_cli_usage(
             "bench", "--device is for prove and partition; cuzk-gpu-bench times single kernels");
+    if (w->all && (op->cpu != cuzk_bench_msm || names_a_kind(w)))
+        return cuzk_cli_usage("bench", "--all is for msm, in place of --curve, --group, --pattern "
+                                       "and --vs");
     if (ntt && (w->group || w->pattern))
         return cuzk_cli_usage("bench", "--group and --pattern are for msm");
     return -1;

@@ -33,6 +33,7 @@ typedef struct cuzk_bench {
     cuzk_bench_pattern pattern;
     cuzk_cpu_impl impl;
     bool vs_blst;
+    bool all;                /* msm: every kind, with its measure */
     const char *zkey, *wtns; /* prove; zkey is also what witness, eval and
                                 partition read, wtns partition's directory of keys */
     unsigned partition;      /* for witness, eval and partition */

@@ -65,6 +65,7 @@ typedef struct {
     cuzk__bit_scan bit_scan;
     cuzk__msm_acc *sums; /* threads times windows */
     cuzk_status status[CUZK__PLAN_THREADS];
+    uint64_t additions[CUZK__PLAN_THREADS];
 } job;
 
 static cuzk__costs costs_of(const cuzk__msm_kernel *k) {
@@ -77,7 +78,7 @@ static void run_thread(void *ctx, size_t t) {
     cuzk__msm_acc *sums = j->sums + t * j->w.digits.windows;
     for (unsigned x = 0; x < j->w.digits.windows; x++)
         j->w.kernel->acc_zero(&sums[x]);
-    j->status[t] = cuzk__work_run(&j->w, (unsigned)t, sums);
+    j->status[t] = cuzk__work_run(&j->w, (unsigned)t, sums, &j->additions[t]);
     cuzk_wipe_stack();
 }
 
@@ -138,6 +139,8 @@ static cuzk_status many(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk_
     if (st == CUZK_OK) st = cuzk_alloc(&bits, a->n, 1);
     j->scan.bits = bits;
     if (st == CUZK_OK) st = scan_and_run(j, a, acc);
+    for (unsigned t = 0; st == CUZK_OK && a->additions && t < j->w.plan.threads; t++)
+        *a->additions += j->additions[t];
     if (bits) cuzk_wipe(bits, a->n);
     cuzk_free(bits);
     cuzk_big_free(stored, a->n * k->slot_size);
@@ -153,6 +156,7 @@ cuzk_status cuzk__msm_run(const cuzk__msm_kernel *k, const cuzk_msm_args *args, 
     cuzk_msm_args part = *args;
     cuzk__msm_acc sum, acc;
     memset(out, 0, sizeof *out);
+    if (args->additions) *args->additions = 0;
     k->acc_zero(&sum);
     for (size_t at = 0, bit = 0; at < args->n || bit < args->n_bits;) {
         part.n = args->n - at < PART_MAX ? args->n - at : PART_MAX;

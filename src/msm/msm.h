@@ -32,6 +32,9 @@ typedef struct cuzk_msm_args {
     cuzk_cpu_impl impl;
     unsigned window; /* bits of a window; 0 lets the cost model choose */
     cuzk_pool *pool; /* may be NULL: one thread */
+    /* NULL, or where the number of batch-affine additions is put: what the time of a large sum is
+     * made of. */
+    uint64_t *additions;
 } cuzk_msm_args;
 
 /* *out: the sum, affine (infinity: zeros). NO_MEMORY, or BAD_INPUT when a scalar is not below r;

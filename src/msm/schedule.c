@@ -18,6 +18,7 @@ void cuzk__sched_start(cuzk__sched *s, uint32_t buckets, uint32_t limit) {
 }
 
 static void run(cuzk__sched *s) {
+    s->added += s->batch->n;
     if (s->batch->n) s->adder->run(&s->pts, s->batch);
     s->batch->n = 0;
     s->now++;

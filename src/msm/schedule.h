@@ -60,6 +60,7 @@ typedef struct cuzk__sched {
     uint32_t limit;   /* entries of a full batch, at most BATCH_MAX */
     uint32_t now;     /* number of the batch being filled: stamps of its buckets */
     uint32_t queued;
+    uint64_t added; /* entries of all batches so far; cuzk__sched_start does not forget them */
     cuzk__batch *batch;
     uint32_t *queue_dst, *queue_src, *sort_dst, *sort_src; /* QUEUE_MAX each */
 } cuzk__sched;

@@ -23,7 +23,9 @@ typedef struct cuzk__work {
 size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p);
 
 /* Does stretch t of the plan: window x goes to sums[x], points of weight 1 to sums[0]. sums has
- * digits.windows entries, infinity before. NO_MEMORY leaves sums unfinished. */
-cuzk_status cuzk__work_run(const cuzk__work *w, unsigned t, cuzk__msm_acc *sums) CUZK_MUST_CHECK;
+ * digits.windows entries, infinity before. *additions: how many batch-affine ones it took.
+ * NO_MEMORY leaves sums unfinished. */
+cuzk_status cuzk__work_run(const cuzk__work *w, unsigned t, cuzk__msm_acc *sums,
+                           uint64_t *additions) CUZK_MUST_CHECK;
 
 #endif

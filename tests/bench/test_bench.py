@@ -13,6 +13,7 @@ ROOT = pathlib.Path(sys.argv[2])
 KEYS = ["op", "curve", "group", "log2n", "device", "threads", "variant", "verified", "ms", "runs",
         "stages"]
 CIRCUIT = ROOT / "tests/vectors/circom/bls12381/poseidon2"
+CURVES = ("bn254", "bls12_381")
 VARIANTS = ["forward_nr", "forward_rn", "inverse_nr", "inverse_rn", "to_coset"]
 
 
@@ -76,6 +77,23 @@ class Form(unittest.TestCase):
             self.assertEqual([r["device"] for r in document["results"]], ["cpu", "blst"])
             self.assertEqual({r["group"] for r in document["results"]}, {group})
 
+    def test_msm_all(self):
+        rows = results(*"msm --all --log2 5..6 --threads 2 --runs 2".split())["results"]
+        self.assertTrue(all(r["verified"] for r in rows))
+        kinds = {(r["log2n"], r["curve"], r["group"], r["variant"]) for r in rows}
+        patterns = ("uniform", "01", "equal", "half01", "u64")
+        self.assertEqual(kinds, {(k, c, "g1", "uniform") for k in (5, 6) for c in CURVES} |
+                         {(6, "bls12_381", "g1", p) for p in patterns} |
+                         {(6, c, "g2", "uniform") for c in CURVES})
+        for row in rows:
+            one = row["device"] == "cpu" and row["threads"] == 1
+            bls = row["curve"] == "bls12_381"
+            self.assertEqual("times_blst" in row, one and bls)
+            self.assertEqual("of_bls12_381" in row, one and not bls)
+            self.assertEqual("times_one_thread" in row, row["threads"] == 2)
+            self.assertGreater(row["cpu_ms"], 0)
+        self.assertEqual({r["curve"] for r in rows if r["device"] == "blst"}, {"bls12_381"})
+
     def test_prove(self):
         zkey, wtns = CIRCUIT / "circuit_final.zkey", CIRCUIT / "witness.wtns"
         document = results("prove", zkey, wtns, "--runs", 2, "--threads", 1)
@@ -102,6 +120,7 @@ class Wrong(unittest.TestCase):
 
     def test_msm(self):
         self.check("msm", "--log2", 4)
+        self.check("msm", "--all", "--log2", 4)
 
     def test_prove(self):
         self.check("prove", CIRCUIT / "circuit_final.zkey", CIRCUIT / "witness.wtns")
@@ -113,7 +132,8 @@ class Usage(unittest.TestCase):
                      ["ntt", "--log2", "29"], ["ntt", "--log2", "3..x"], ["ntt", "--group", "g1"],
                      ["ntt", "--curve", "secp256k1"], ["ntt", "--runs", "0"], ["prove"],
                      ["msm", "--pattern", "none"], ["msm", "--group", "g3"], ["msm", "--frob"],
-                     ["msm", "--vs", "blst"], ["msm", "--vs", "mcl"], ["ntt", "--threads", "-1"],
+                     ["msm", "--vs", "blst"], ["ntt", "--all"],
+                     ["msm", "--all", "--group", "g1"], ["msm", "--vs", "mcl"], ["ntt", "--threads", "-1"],
                      ["msm", "--impl", "fast"], ["prove", "a", "b", "--curve", "bn254"]):
             done = bench(*args, code=2)
             self.assertEqual(done.stdout, "")
