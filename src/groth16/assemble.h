@@ -11,6 +11,10 @@
 void cuzk_groth16_assemble(const cuzk_proving_key *key, const cuzk_groth16_sums *sums,
                            const cuzk_u256 *r, const cuzk_u256 *s, cuzk_proof *out);
 
+/* A blinding value: uniform, plain, fresh from getrandom. IO. The caller wipes it. */
+cuzk_status cuzk_groth16_fresh_scalar(const cuzk_fr_ops *fr, cuzk_u256 *plain,
+                                      cuzk_err *err) CUZK_MUST_CHECK;
+
 /* A .zkey as a backend takes it: a view that borrows from zk. A witness of it is n_vars full
  * values. */
 void cuzk_zkey_proving_key(const cuzk_zkey *zk, cuzk_proving_key *out);

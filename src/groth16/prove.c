@@ -220,7 +220,7 @@ static cuzk_status explain_failure(const attempt *failed, const cuzk_proof *bad,
 
 /* ---- the whole ---- */
 
-static cuzk_status fresh_scalar(const cuzk_fr_ops *fr, cuzk_u256 *plain, cuzk_err *err) {
+cuzk_status cuzk_groth16_fresh_scalar(const cuzk_fr_ops *fr, cuzk_u256 *plain, cuzk_err *err) {
     uint8_t wide[64];
     CUZK_TRY(cuzk_random(wide, sizeof wide, err));
     fr->from_wide(plain, wide);
@@ -235,7 +235,7 @@ static cuzk_status choose_blinding(attempt *at, cuzk_err *err) {
     cuzk_u256 *to[2] = {&at->r, &at->s};
     for (int i = 0; i < 2; i++) {
         if (!given[i])
-            CUZK_TRY(fresh_scalar(fr, to[i], err));
+            CUZK_TRY(cuzk_groth16_fresh_scalar(fr, to[i], err));
         else if (!fr->is_canonical(given[i]))
             return cuzk_err_set(err, CUZK_STATUS_USAGE,
                                 "the blinding value %c is not below the order of the group",

@@ -134,7 +134,7 @@ cuzk_status cuzk_circuit_key_open(cuzk_circuit_key **out, const cuzk_circuit *ci
         st = open_and_load(k, &density, opts, err);
         cuzk_r1cs_density_free(&density);
     }
-    if (st == CUZK_OK) st = open_device(k, err);
+    if (st == CUZK_OK && !opts->data_only) st = open_device(k, err);
     if (st == CUZK_OK)
         *out = k;
     else

@@ -35,6 +35,8 @@ typedef struct cuzk_keys_opts {
                             `--allow-insecure-keys` */
     cuzk_pool *pool;     /* may be NULL; must outlive the key */
     FILE *progress;      /* bars of long steps; NULL: silent */
+    bool data_only;      /* for another backend: nothing is made ready on the CPU, and
+                            cuzk_circuit_key_prove means nothing */
 } cuzk_keys_opts;
 
 /* The directory that FIL_PROOFS_PARAMETER_CACHE names, or Filecoin's default. Not to be freed. */

@@ -17,7 +17,7 @@ static void cut(cuzk_witness_plan *p) {
     for (uint32_t i = 0; i < p->r->n_insts; i++) {
         const uint32_t top = top_of(p->r, p->r->insts[i].path);
         if (i == 0 || top != last) {
-            p->parts[p->n_parts++] = (cuzk__part){i, i, 0};
+            p->parts[p->n_parts++] = (cuzk__part){i, i, 0, false};
             last = top;
         }
         p->parts[p->n_parts - 1].inst1 = i + 1;
@@ -60,6 +60,18 @@ static int by_level(const void *x, const void *y) {
     return (a->inst0 > b->inst0) - (a->inst0 < b->inst0);
 }
 
+/* Such parts can be walked side by side. */
+static void find_equals(cuzk_witness_plan *p) {
+    for (uint32_t k = 1; k < p->n_parts; k++) {
+        const cuzk__part *a = &p->parts[k - 1];
+        cuzk__part *b = &p->parts[k];
+        const uint32_t n = a->inst1 - a->inst0;
+        b->like_last = a->level == b->level && b->inst1 - b->inst0 == n;
+        for (uint32_t i = 0; i < n && b->like_last; i++)
+            b->like_last = p->r->insts[a->inst0 + i].shape == p->r->insts[b->inst0 + i].shape;
+    }
+}
+
 static cuzk_status pick_fillers(cuzk_witness_plan *p, const cuzk_filler *const *fillers, size_t n,
                                 const void *shared) {
     const cuzk_r1cs *r = p->r;
@@ -91,11 +103,17 @@ cuzk_status cuzk_witness_plan_new(cuzk_witness_plan **out, const cuzk_r1cs *r,
     cut(p);
     set_levels(p);
     qsort(p->parts, p->n_parts, sizeof *p->parts, by_level);
+    find_equals(p);
     *out = p;
     return CUZK_OK;
 fail:
     cuzk_witness_plan_free(p);
     return st;
+}
+
+uint64_t cuzk_witness_plan_bytes(const cuzk_r1cs *r) {
+    return sizeof(cuzk_witness_plan) + (uint64_t)r->n_insts * sizeof(cuzk__part) +
+           (uint64_t)r->n_shapes * (sizeof(cuzk_filler *) + sizeof(void *));
 }
 
 void cuzk_witness_plan_free(cuzk_witness_plan *p) {

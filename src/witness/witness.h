@@ -34,7 +34,12 @@ typedef struct cuzk_filler {
     void (*fill)(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
                  const uint32_t *slots);
     void (*release)(void *state);
+    /* The same for n instances of one shape that do not need one another, 2 to CUZK_FILL_MANY;
+     * NULL: one by one. */
+    void (*fill_many)(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *const *inst,
+                      const uint32_t *const *slots, uint32_t n);
 } cuzk_filler;
+enum { CUZK_FILL_MANY = 8 };
 
 /* How to make witnesses of one constraint system: which filler serves which shape, and which parts
  * can be computed at the same time. Immutable. Everything given must outlive it. n_fillers may be
@@ -44,6 +49,8 @@ cuzk_status cuzk_witness_plan_new(cuzk_witness_plan **out, const cuzk_r1cs *r,
                                   const cuzk_filler *const *fillers, size_t n_fillers,
                                   const void *shared) CUZK_MUST_CHECK;
 void cuzk_witness_plan_free(cuzk_witness_plan *p);
+/* Bytes of a plan of this system, what fillers keep (some kilobytes) not counted. */
+uint64_t cuzk_witness_plan_bytes(const cuzk_r1cs *r);
 
 /* Computes every wire from the free values (plain integers below the modulus, r1cs->n_free of
  * them, in order of allocation). Does not check what the values do not define (cuzk_witness_check

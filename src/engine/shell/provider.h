@@ -63,6 +63,7 @@ typedef struct cuzk_engine_plan {
     uint32_t n_partitions;
     uint64_t shared_host, witness_host, witness_pinned, scratch_host;
     uint64_t slot_device;
+    char message[256]; /* what the client should know of a job that is taken; may be empty */
 } cuzk_engine_plan;
 
 /* What a key takes. */

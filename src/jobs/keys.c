@@ -1,0 +1,137 @@
+/* The daemon's part of keys: constraint system, witness plan, verifying key. */
+#include "jobs/internal.h"
+
+#include "base/mem.h"
+#include "circuit/fillers.h"
+#include "keys/keys.h"
+
+#include <string.h>
+
+static void drop(cuzk__jobs_key *k) {
+    if (!k) return;
+    cuzk_witness_plan_free(k->plan);
+    cuzk_r1cs_free(k->r1cs);
+    cuzk_params_vk_free(&k->params_vk);
+    cuzk_vk_free(&k->zkey_vk);
+    cuzk_zkey_free(k->zkey);
+    cuzk_free(k);
+}
+
+static cuzk_status load_circuit(cuzk_jobs *j, cuzk__jobs_key *k, cuzk_err *err) {
+    const cuzk_keys_opts opts = {.dir = j->config.keys.params_dir,
+                                 .allow_insecure = j->config.keys.allow_insecure,
+                                 .pool = j->config.pool};
+    CUZK_TRY(cuzk_circuit_prover_vk_open(&k->params_vk, &k->insecure, k->circuit, &opts, err));
+    CUZK_TRY(cuzk_circuit_compact(&k->r1cs, k->circuit, err));
+    if (cuzk_circuit_plan(&k->plan, k->r1cs, &j->set) != CUZK_OK) return cuzk__jobs_no_memory(err);
+    const cuzk_params_vk *v = &k->params_vk;
+    k->vk = &v->vk;
+    k->points = (cuzk_proving_key){.curve = v->vk.curve,
+                                   .name = k->circuit->name,
+                                   .n_inputs = v->vk.n_public + 1,
+                                   .alpha1 = &v->vk.alpha1,
+                                   .beta1 = &v->beta1,
+                                   .beta2 = &v->vk.beta2,
+                                   .gamma2 = &v->vk.gamma2,
+                                   .delta1 = &v->delta1,
+                                   .delta2 = &v->vk.delta2,
+                                   .ic = v->vk.ic};
+    return CUZK_OK;
+}
+
+static cuzk_status load_zkey(cuzk_jobs *j, cuzk__jobs_key *k, const char *path, cuzk_err *err) {
+    const cuzk_zkey *zk;
+    CUZK_TRY(cuzk_zkey_open(&k->zkey, path, CUZK_ZKEY_CHECK_SHAPE, j->config.pool, err));
+    zk = k->zkey;
+    CUZK_TRY(cuzk_zkey_vk(zk, &k->zkey_vk, err));
+    k->vk = &k->zkey_vk;
+    k->points = (cuzk_proving_key){.curve = zk->curve,
+                                   .name = zk->name,
+                                   .n_inputs = zk->n_public + 1,
+                                   .alpha1 = zk->alpha1,
+                                   .beta1 = zk->beta1,
+                                   .beta2 = zk->beta2,
+                                   .gamma2 = zk->gamma2,
+                                   .delta1 = zk->delta1,
+                                   .delta2 = zk->delta2,
+                                   .ic = zk->ic};
+    return CUZK_OK;
+}
+
+static cuzk_status load(cuzk_jobs *j, cuzk__jobs_key **out, const cuzk__where *w, cuzk_err *err) {
+    cuzk__jobs_key *k;
+    if (cuzk_alloc((void **)&k, 1, sizeof *k) != CUZK_OK) return cuzk__jobs_no_memory(err);
+    memcpy(k->name, w->name, sizeof k->name);
+    k->loads = k->refs = 1;
+    k->circuit = w->circuit;
+    const cuzk_status st = w->circuit ? load_circuit(j, k, err) : load_zkey(j, k, w->path, err);
+    if (st == CUZK_OK)
+        *out = k;
+    else
+        drop(k);
+    return st;
+}
+
+/* lock is held. */
+static cuzk__jobs_key **place(cuzk_jobs *j, const char *name) {
+    cuzk__jobs_key **at = &j->keys;
+    while (*at && (strcmp((*at)->name, name) != 0 || (*at)->loads == 0))
+        at = &(*at)->next;
+    return at;
+}
+
+static bool load_again(cuzk_jobs *j, const char *name) {
+    (void)pthread_mutex_lock(&j->lock);
+    cuzk__jobs_key *k = *place(j, name);
+    if (k) {
+        k->loads++;
+        k->refs++;
+    }
+    (void)pthread_mutex_unlock(&j->lock);
+    return k != NULL;
+}
+
+cuzk_status cuzk__jobs_key_load(cuzk_jobs *j, const char *name, cuzk_err *err) {
+    cuzk__where w;
+    cuzk__jobs_key *k = NULL;
+    if (load_again(j, name)) return CUZK_OK;
+    CUZK_TRY(cuzk__jobs_where(&w, &j->config.keys, name, err));
+    const cuzk_status st = load(j, &k, &w, err);
+    cuzk_free(w.path);
+    if (st != CUZK_OK) return st;
+    (void)pthread_mutex_lock(&j->lock);
+    k->next = j->keys;
+    j->keys = k;
+    (void)pthread_mutex_unlock(&j->lock);
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__jobs_key_use(cuzk_jobs *j, const char *name, cuzk__jobs_key **out,
+                               cuzk_err *err) {
+    (void)pthread_mutex_lock(&j->lock);
+    *out = *place(j, name);
+    if (*out) (*out)->refs++;
+    (void)pthread_mutex_unlock(&j->lock);
+    if (*out) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_BUG, "the key %s is not loaded", name);
+}
+
+void cuzk__jobs_key_done(cuzk_jobs *j, cuzk__jobs_key *k) {
+    (void)pthread_mutex_lock(&j->lock);
+    const bool last = --k->refs == 0;
+    for (cuzk__jobs_key **at = &j->keys; last && *at; at = &(*at)->next)
+        if (*at == k) {
+            *at = k->next;
+            break;
+        }
+    (void)pthread_mutex_unlock(&j->lock);
+    if (last) drop(k);
+}
+
+void cuzk__jobs_key_free(cuzk_jobs *j, const char *name) {
+    (void)pthread_mutex_lock(&j->lock);
+    cuzk__jobs_key *k = *place(j, name);
+    if (k) k->loads--;
+    (void)pthread_mutex_unlock(&j->lock);
+    if (k) cuzk__jobs_key_done(j, k);
+}

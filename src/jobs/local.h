@@ -1,0 +1,37 @@
+/* Devices of this process as the engine's device provider: what a worker process serves, and for
+ * tests. A partition's result is its five sums (points.h). */
+#ifndef CUZK_JOBS_LOCAL_H
+#define CUZK_JOBS_LOCAL_H
+
+#include "backend/backend.h"
+#include "jobs/jobs.h"
+
+enum { CUZK_LOCAL_DEVICES = 8, CUZK_LOCAL_SLOTS = 16, CUZK_LOCAL_RESULTS = 64 };
+
+typedef struct cuzk_local_config {
+    cuzk_jobs_keys keys;
+    uint32_t devices;
+    cuzk_pool *pool; /* for loading keys; may be NULL; must outlive the devices */
+    /* Opens device number `device`, whose slots are kept between partitions when *keeps_slots is
+     * set (where making one costs much); else each is made and wiped with its partition. */
+    cuzk_status (*open)(void *ctx, uint32_t device, cuzk_backend **out,
+                        cuzk_engine_device_info *info, bool *keeps_slots, cuzk_err *err);
+    void *ctx;
+} cuzk_local_config;
+
+typedef struct cuzk_local cuzk_local;
+cuzk_status cuzk_local_new(cuzk_local **out, const cuzk_local_config *config,
+                           cuzk_err *err) CUZK_MUST_CHECK;
+/* Closes what is open. NULL is ignored. */
+void cuzk_local_free(cuzk_local *l);
+
+/* self is a cuzk_local. Slots are numbered below CUZK_LOCAL_SLOTS, results below
+ * CUZK_LOCAL_RESULTS. A witness must stay mapped until its compute has returned. */
+extern const cuzk_device_ops cuzk_local_devices;
+
+/* cuzk_local_config.open for the CPU; ctx: the cuzk_pool that it computes with, or NULL. */
+cuzk_status cuzk_local_open_cpu(void *ctx, uint32_t device, cuzk_backend **out,
+                                cuzk_engine_device_info *info, bool *keeps_slots,
+                                cuzk_err *err) CUZK_MUST_CHECK;
+
+#endif
