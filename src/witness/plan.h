@@ -9,6 +9,7 @@
 typedef struct cuzk__part {
     uint32_t inst0, inst1;
     uint32_t level;
+    bool like_last; /* the shapes of the part before it, in the same order, and the same level */
 } cuzk__part;
 
 struct cuzk_witness_plan {
