@@ -22,7 +22,8 @@ static void print_help(FILE *to) {
         fprintf(to, "  %-16s %s\n", verbs[i].name, verbs[i].summary);
     fputs("\n`cuzk VERB --help` explains one verb. `cuzk --version` prints the version.\n\n"
           "exit codes: 0 done and true; 1 the thing checked is false; 2 usage; 3 bad input;\n"
-          "4 cannot read or write; 5 not enough memory or no such device; 70 a bug of ours.\n",
+          "4 cannot read or write; 5 not enough memory or no such device; 6 a job failed, was\n"
+          "cancelled or timed out; 70 a bug of ours; 75 a daemon is busy or unreachable.\n",
           to);
 }
 

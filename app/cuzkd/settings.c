@@ -163,6 +163,14 @@ void cuzkd_settings_deprecated(const cuzkd_settings *s,
     }
 }
 
+void cuzkd_settings_take(cuzkd_settings *s, const cuzkd_settings *fresh) {
+    memcpy(s->stop, fresh->stop, sizeof s->stop);
+    memcpy(s->level, fresh->level, sizeof s->level);
+    memcpy(s->format, fresh->format, sizeof s->format);
+    s->stop_timeout_ns = fresh->stop_timeout_ns;
+    s->drain_grace_ns = fresh->drain_grace_ns;
+}
+
 /* ---- what the parts of the daemon get ---- */
 
 /* systemd names the journal's stream; what we write to may be another file by now. */

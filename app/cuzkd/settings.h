@@ -1,7 +1,7 @@
 /* The daemon's settings: one table, from which the file, the command line, the environment, the
  * example and the documentation come. */
-#ifndef CUZKD_SETTINGS_H
-#define CUZKD_SETTINGS_H
+#ifndef CUZK_CUZKD_SETTINGS_H
+#define CUZK_CUZKD_SETTINGS_H
 
 #include "base/cfgtab.h"
 #include "base/log.h"
@@ -68,6 +68,9 @@ void cuzkd_settings_frozen(const cuzkd_settings *before, const cuzkd_settings *a
 void cuzkd_settings_deprecated(const cuzkd_settings *s,
                                void (*put)(void *ctx, const char *path, const char *why),
                                void *ctx);
+
+/* Takes over what may change while the program runs. */
+void cuzkd_settings_take(cuzkd_settings *s, const cuzkd_settings *fresh);
 
 /* Logging as set; AUTO formats: systemd's where its journal reads. */
 void cuzkd_settings_log(const cuzkd_settings *s);

@@ -118,7 +118,7 @@ static const cuzk_cfg_entry entries[] = {
     {"srs.param_cache", CUZK_CFG_TEXT, AT(param_cache), TEXT_OF(param_cache), "", 0,
      "Directory of Filecoin's parameter files; empty: FIL_PROOFS_PARAMETER_CACHE, then "
      "/var/tmp/filecoin-proof-parameters."},
-    {"srs.preload", CUZK_CFG_LIST, AT(preload), 0, 0, "", CUZK_CFG_RELOAD,
+    {"srs.preload", CUZK_CFG_LIST, AT(preload), 0, 0, "", 0,
      "Keys loaded at the start and never evicted, such as winning-32g and porep-32g."},
     {"srs.allow_insecure_keys", CUZK_CFG_BOOL, AT(allow_insecure), 0, 0, "false", 0,
      "Take development keys; their maker can forge proofs."},

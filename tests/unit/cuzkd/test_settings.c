@@ -215,6 +215,26 @@ static void the_budget_leaves_a_margin(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Exactly what the table says may change is taken over. */
+static void a_reload_takes_what_may_change(void **state) {
+    (void)state;
+    static const char *const sets[] = {"daemon.stop=finish",    "daemon.stop_timeout=3s",
+                                       "limits.drain_grace=9s", "logging.level=trace",
+                                       "logging.format=json",   "scheduler.max_jobs=3"};
+    size_t may = 0;
+    for (size_t i = 0; i < cuzkd_table.n; i++)
+        may += (cuzkd_table.entries[i].flags & CUZK_CFG_RELOAD) != 0;
+    assert_int_equal(may, sizeof sets / sizeof *sets - 1);
+    if (cuzkd_settings_read(&other, NULL, no_environment, sets, may + 1, &err) != CUZK_OK)
+        fail_msg("%s", err.msg);
+    cuzkd_settings_take(&now, &other);
+    assert_string_equal(now.stop, "finish");
+    assert_string_equal(now.level, "trace");
+    assert_string_equal(now.format, "json");
+    assert_true(now.stop_timeout_ns == UINT64_C(3000000000) && now.max_jobs == 1000);
+    assert_true(now.drain_grace_ns == UINT64_C(9000000000));
+}
+
 /* What an operator writes reaches the engine. */
 static void the_engine_is_told(void **state) {
     (void)state;
@@ -247,6 +267,7 @@ int main(void) {
         cmocka_unit_test(addresses_are_separate),
         cmocka_unit_test(devices_are_kept_for_a_kind),
         cmocka_unit_test_setup(the_budget_leaves_a_margin, defaults),
+        cmocka_unit_test_setup(a_reload_takes_what_may_change, defaults),
         cmocka_unit_test_setup(the_engine_is_told, defaults),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
