@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "format/proof_bytes.h"
 #include "keys/keys.h"
+#include "remote_prove.h"
 #include "verbs.h"
 
 #include <inttypes.h>
@@ -41,7 +42,9 @@ static const char options_text[] =
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --json                      report as JSON on stdout\n"
     "  --insecure-blinding R,S     fixed blinding (decimal), for tests: such a proof is not\n"
-    "                              zero-knowledge\n";
+    "                              zero-knowledge\n"
+    "  --addr ADDR                 let a running cuzkd prove, which has the key: `cuzk %s prove\n"
+    "                              --addr ADDR --help`\n";
 static const char porep_options[] =
     "  --miner N, --sector N       what a C1 does not say: replica_id is then checked against\n"
     "                              them; without, a warning is given\n"
@@ -61,7 +64,7 @@ static int help(const cuzk_filecoin_kind *k) {
     printf(usage, k->verb, k->verb);
     fputs(text, stdout);
     fputs(porep ? porep_text : other_text, stdout);
-    fputs(options_text, stdout);
+    printf(options_text, k->verb);
     if (porep) fputs(porep_options, stdout);
     printf("\nexit codes: 1 when the vanilla proof or the proof is false, 3 when IN is malformed;\n"
            "see `cuzk --help`.\n\n"
@@ -269,6 +272,9 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     cuzk_filecoin_opts o = {.kind = kind};
     cuzk_err err = {0};
     int c;
+#ifdef CUZK_HAVE_RPC
+    if (cuzk_remote_asked(argc, argv)) return cuzk_remote_prove(kind->verb, argc, argv);
+#endif
     opterr = 0;
     (void)cuzk_device_parse(NULL, &o.device);
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {

@@ -1,5 +1,6 @@
 #include "cli.h"
 #include "device.h"
+#include "remote_prove.h"
 #include "verbs.h"
 
 #include "api/key.h"
@@ -31,6 +32,9 @@ static const char help[] =
     "  --json                      report stages and sizes as JSON on stdout\n"
     "  --insecure-blinding R,S     fixed blinding (decimal), for tests: such a proof is not\n"
     "                              zero-knowledge\n"
+    "  --addr ADDR                 let a running cuzkd prove, which has the key: `cuzk prove "
+    "--addr\n"
+    "                              ADDR --help`\n"
     "\n"
     "exit codes: 1 when the witness does not satisfy the circuit, 3 for a malformed key or\n"
     "witness; see `cuzk --help`.\n"
@@ -193,6 +197,9 @@ static cuzk_status run(options *o, cuzk_err *err) {
 
 int cuzk_cmd_prove(int argc, char **argv) {
     options o = {0};
+#ifdef CUZK_HAVE_RPC
+    if (cuzk_remote_asked(argc, argv)) return cuzk_remote_prove("prove", argc, argv);
+#endif
     (void)cuzk_device_parse(NULL, &o.device);
     int code = parse(argc, argv, &o);
     if (code >= 0) return code;
