@@ -1,0 +1,85 @@
+/* The parts of the HTTP server. MHD is libmicrohttpd's prefix. */
+#ifndef CUZK_NET_HTTP_INTERNAL_H
+#define CUZK_NET_HTTP_INTERNAL_H
+
+#include "net/access.h"
+#include "net/address.h"
+#include "net/http.h"
+#include "net/http_route.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* One address. */
+typedef struct cuzk__http_listener {
+    struct cuzk__http_listener *next;
+    cuzk_http_server *server;
+    cuzk__listener at;
+    const cuzk_net_access *access;
+    struct MHD_Daemon *daemon;
+    char *cert, *key, *trust; /* PEM texts, as long as the daemon */
+} cuzk__http_listener;
+
+/* One connection, for its clock. Listed under the server's lock. */
+typedef struct cuzk__http_conn {
+    struct cuzk__http_conn *next, **link;
+    int fd;
+    _Atomic int64_t deadline_ns; /* shut down then: headers, bodies, idleness */
+} cuzk__http_conn;
+
+struct cuzk_http_server {
+    const cuzk_http_route *routes;
+    size_t n_routes;
+    cuzk_http_limits limits;
+    cuzk__http_listener *listeners;
+    _Atomic uint64_t body_bytes;
+    _Atomic bool stopping;
+    pthread_mutex_t lock; /* of both lists, and of the reaper's sleep */
+    pthread_cond_t wake;
+    pthread_t reaper;
+    bool reaping;
+    cuzk__http_conn *conns;
+    cuzk_http_stream *streams;
+};
+
+typedef struct cuzk__http_header {
+    struct cuzk__http_header *next;
+    char *name, *value;
+} cuzk__http_header;
+
+struct cuzk_http_response {
+    struct MHD_Connection *connection;
+    cuzk_http_server *server;
+    cuzk__http_header *headers;
+    unsigned status;
+    struct MHD_Response *made; /* queued when the handler returns */
+};
+
+struct cuzk_http_request {
+    cuzk__http_listener *listener;
+    struct MHD_Connection *connection;
+    cuzk__http_conn *conn;
+    const cuzk_http_route *route; /* NULL: an error was answered */
+    const char *method, *path;
+    cuzk_buf params, query;
+    uint8_t *body;
+    size_t body_len, body_cap;
+    uint64_t discarded;
+    bool too_large, no_room, bad_query;
+    char peer[96];
+};
+
+/* MHD's access handler and its companions (http_request.c). */
+enum MHD_Result cuzk__http_access(void *ctx, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *data_len, void **request);
+void cuzk__http_completed(void *ctx, struct MHD_Connection *connection, void **request,
+                          enum MHD_RequestTerminationCode code);
+/* Queues what was made, with all headers; frees it. (http_response.c) */
+enum MHD_Result cuzk__http_send(cuzk_http_response *res);
+
+/* A stream is listed (http_stream.c). */
+void cuzk__http_streams_stop(cuzk_http_server *s);
+
+#endif

@@ -1,0 +1,220 @@
+/* The HTTP server: one libmicrohttpd daemon an address, and a thread that closes what is too slow.
+ *
+ * DESIGN: libmicrohttpd's own time-out counts from the last byte, so a client that sends one now
+ * and then would keep its connection for ever. Each connection has a deadline instead: for its
+ * headers, for its body by its length, for the next request; none while its request is answered.
+ * The reaper shuts down those that are late. */
+#include "net/http_internal.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+/* ---- connections and their deadlines ---- */
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code) {
+    cuzk_http_server *s = ((cuzk__http_listener *)ctx)->server;
+    cuzk__http_conn *c = *socket_context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (!info || cuzk_alloc((void **)&c, 1, sizeof *c) != CUZK_OK) return;
+        c->fd = info->connect_fd;
+        atomic_init(&c->deadline_ns, cuzk_now_ns() + (int64_t)s->limits.timeout_s * 1000000000);
+        pthread_mutex_lock(&s->lock);
+        c->link = &s->conns;
+        c->next = s->conns;
+        if (c->next) c->next->link = &c->next;
+        s->conns = c;
+        pthread_mutex_unlock(&s->lock);
+        *socket_context = c;
+    } else if (c) {
+        pthread_mutex_lock(&s->lock);
+        *c->link = c->next;
+        if (c->next) c->next->link = c->link;
+        pthread_mutex_unlock(&s->lock);
+        *socket_context = NULL;
+        cuzk_free(c);
+    }
+}
+
+/* A connection leaves the list before MHD closes its socket, so the numbers here are its own. */
+static void *reap(void *ctx) {
+    cuzk_http_server *s = ctx;
+    pthread_mutex_lock(&s->lock);
+    while (!atomic_load(&s->stopping)) {
+        const int64_t now = cuzk_now_ns();
+        for (cuzk__http_conn *c = s->conns; c; c = c->next)
+            if (now >= atomic_load(&c->deadline_ns)) shutdown(c->fd, SHUT_RDWR);
+        const int64_t next = now + 250000000;
+        const struct timespec at = {(time_t)(next / 1000000000), (long)(next % 1000000000)};
+        pthread_cond_timedwait(&s->wake, &s->lock, &at);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+static cuzk_status start_reaper(cuzk_http_server *s, cuzk_err *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&s->reaper, NULL, reap, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "no thread for the HTTP server: %s",
+                            strerror(failed));
+    s->reaping = true;
+    return CUZK_OK;
+}
+
+/* ---- life ---- */
+
+cuzk_status cuzk_http_server_new(cuzk_http_server **out, const cuzk_http_route *routes, size_t n,
+                                 const cuzk_http_limits *limits, cuzk_err *err) {
+    cuzk_http_server *s;
+    pthread_condattr_t attr;
+    *out = NULL;
+    CUZK_TRY(cuzk_alloc((void **)&s, 1, sizeof *s));
+    s->routes = routes;
+    s->n_routes = n;
+    if (limits) s->limits = *limits;
+    if (!s->limits.body_budget) s->limits.body_budget = 256 << 20;
+    if (!s->limits.threads) s->limits.threads = 2;
+    if (!s->limits.max_connections) s->limits.max_connections = 1024;
+    if (!s->limits.timeout_s) s->limits.timeout_s = 30;
+    /* MHD wants a connection a thread */
+    if (s->limits.max_connections < s->limits.threads)
+        s->limits.max_connections = s->limits.threads;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    const cuzk_status st = start_reaper(s, err);
+    if (st == CUZK_OK)
+        *out = s;
+    else
+        cuzk_http_server_free(s);
+    return st;
+}
+
+static void free_listener(cuzk__http_listener *l) {
+    if (l->daemon) MHD_stop_daemon(l->daemon);
+    cuzk__listener_close(&l->at);
+    if (l->key) cuzk_wipe(l->key, strlen(l->key));
+    cuzk_free(l->cert);
+    cuzk_free(l->key);
+    cuzk_free(l->trust);
+    cuzk_free(l);
+}
+
+void cuzk_http_server_free(cuzk_http_server *s) {
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->stopping, true);
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    if (s->reaping) pthread_join(s->reaper, NULL);
+    cuzk__http_streams_stop(s);
+    while (s->listeners) {
+        cuzk__http_listener *l = s->listeners;
+        s->listeners = l->next;
+        free_listener(l);
+    }
+    pthread_cond_destroy(&s->wake);
+    pthread_mutex_destroy(&s->lock);
+    cuzk_free(s);
+}
+
+/* ---- listening ---- */
+
+/* A file as a text; NULL path: NULL. */
+static cuzk_status read_text(char **out, const char *path, cuzk_err *err) {
+    cuzk_map map;
+    *out = NULL;
+    if (!path) return CUZK_OK;
+    CUZK_TRY(cuzk_map_file(&map, path, err));
+    const cuzk_status st = cuzk_alloc((void **)out, map.len + 1, 1);
+    if (st == CUZK_OK) memcpy(*out, map.data, map.len);
+    cuzk_map_close(&map);
+    return st;
+}
+
+/* Escapes are resolved by http_route.c, segment by segment. */
+static size_t leave_escapes(void *ctx, struct MHD_Connection *connection, char *text) {
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
+static void no_log(void *ctx, const char *fmt, va_list args) {
+    (void)ctx;
+    (void)fmt;
+    (void)args;
+}
+
+static cuzk_status start_daemon(cuzk__http_listener *l, const char *address, cuzk_err *err) {
+    const cuzk_http_limits *limits = &l->server->limits;
+    struct MHD_OptionItem tls[4];
+    size_t n = 0;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    if (l->cert) {
+        flags |= MHD_USE_TLS;
+        tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, l->cert};
+        tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, l->key};
+        if (l->trust) tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, l->trust};
+    }
+    tls[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    /* its threads take no signals */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    l->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, cuzk__http_access, l, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
+        MHD_OPTION_LISTEN_SOCKET, l->at.fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)limits->threads,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->max_connections,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->max_per_address,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)limits->timeout_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL,
+        MHD_OPTION_NOTIFY_COMPLETED, cuzk__http_completed, l, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, l, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!l->daemon)
+        return cuzk_err_set(err, CUZK_STATUS_IO, "serving HTTP on %s: %s", address,
+                            l->cert ? "the certificate and key are not usable, or no thread"
+                                    : "no thread or no descriptor");
+    l->at.fd = -1; /* MHD closes it */
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_http_server_listen(cuzk_http_server *s, const char *address,
+                                    const cuzk_net_access *access, char *bound, cuzk_err *err) {
+    const cuzk_net_security *security = cuzk__access_security(access);
+    cuzk__http_listener *l;
+    cuzk_status st;
+    CUZK_TRY(cuzk_alloc((void **)&l, 1, sizeof *l));
+    l->at.fd = -1;
+    l->server = s;
+    l->access = access;
+    if (security) {
+        CUZK_TRY_GOTO(read_text(&l->cert, security->cert_file, err), out);
+        CUZK_TRY_GOTO(read_text(&l->key, security->key_file, err), out);
+        CUZK_TRY_GOTO(read_text(&l->trust, security->client_ca_file, err), out);
+    }
+    CUZK_TRY_GOTO(cuzk__listener_open(&l->at, address, cuzk__access_mode(access), err), out);
+    CUZK_TRY_GOTO(start_daemon(l, address, err), out);
+    if (bound) memcpy(bound, l->at.text, sizeof l->at.text);
+    l->next = s->listeners;
+    s->listeners = l;
+    return CUZK_OK;
+out:
+    free_listener(l);
+    return st;
+}
