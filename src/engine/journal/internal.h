@@ -92,6 +92,7 @@ struct cuzk_journal {
     /* the writer's own, once it runs */
     cuzk__db w;
     int wal_frames;
+    bool log_spoilt; /* a transaction failed: frames of it may be left in the log */
     uint64_t last_job; /* in the database */
     bool broken;       /* a sync failed: nothing can be promised any more */
 
@@ -198,6 +199,8 @@ bool cuzk__blob_known(cuzk_journal *j, const uint8_t digest[CUZK__DIGEST], bool 
 
 /* ---- wal.c ---- */
 
+/* Copies the log's content to the database and empties the log. wal.c says why. SQLite's code. */
+int cuzk__log_begin(cuzk_journal *j);
 /* NULL, or what shows that synced transactions of a write-ahead log are gone. Reads the file. */
 const char *cuzk__wal_damage(int fd, uint64_t size);
 

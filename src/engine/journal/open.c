@@ -257,7 +257,8 @@ static cuzk_status open_sound(cuzk_journal *j, bool *damaged, cuzk_err *err) {
     CUZK_TRY(cuzk__schema_upgrade(&j->w, version, &from, err));
     if (from < (version ? version : CUZK__VERSION))
         CUZK_TRY(cuzk__schema_check(&j->w, version, damaged, err));
-    const int rc = cuzk__db_exec(&j->w, "PRAGMA journal_mode=WAL");
+    int rc = cuzk__db_exec(&j->w, "PRAGMA journal_mode=WAL");
+    if (rc == SQLITE_OK) rc = cuzk__log_begin(j);
     if (rc != SQLITE_OK) return cuzk__db_error(&j->w, rc, err);
     return read_meta(j, damaged, err);
 }

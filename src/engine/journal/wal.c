@@ -68,3 +68,12 @@ const char *cuzk__wal_damage(int fd, uint64_t size) {
     munmap(log, size);
     return what;
 }
+
+int cuzk__log_begin(cuzk_journal *j) {
+    const int rc = sqlite3_wal_checkpoint_v2(j->w.h, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (rc == SQLITE_OK) {
+        j->log_spoilt = false;
+        j->wal_frames = 0;
+    }
+    return rc;
+}

@@ -138,7 +138,8 @@ static bool is_lost_sync(int rc) {
 /* [op, end) in one transaction; SQLite's code. */
 static int commit_group(cuzk_journal *j, cuzk__op *op, const cuzk__op *end, cuzk__effects *e) {
     const uint64_t last_job = j->last_job;
-    int rc = cuzk__db_exec(&j->w, "BEGIN IMMEDIATE");
+    int rc = j->log_spoilt ? cuzk__log_begin(j) : SQLITE_OK;
+    if (rc == SQLITE_OK) rc = cuzk__db_exec(&j->w, "BEGIN IMMEDIATE");
     if (rc != SQLITE_OK) return rc;
     for (; rc == SQLITE_OK && op != end; op = op->next) {
         if (op->type == CUZK__OP_ACCEPT) j->last_job = op->job;
@@ -156,6 +157,7 @@ static int commit_group(cuzk_journal *j, cuzk__op *op, const cuzk__op *end, cuzk
         j->w.sys_errno = sqlite3_system_errno(j->w.h);
     }
     j->last_job = last_job;
+    j->log_spoilt = true;
     return rc;
 }
 
