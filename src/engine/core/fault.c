@@ -152,10 +152,19 @@ static void device_down(cuzk_sched *s, uint32_t d) {
     s->recheck = true;
 }
 
+/* What is lent, and what reserved jobs may have, stays. */
+static void device_up(cuzk_sched *s, device *dev, uint64_t bytes) {
+    pool *memory = &dev->memory;
+    dev->up = true;
+    if (bytes == 0 || bytes >> 56 || bytes < memory->reserve + memory->used[0]) return;
+    s->recheck |= bytes < memory->limit;
+    memory->limit = bytes;
+}
+
 void cuzk__sched_device_event(cuzk_sched *s, const cuzk_sched_event *e) {
     if (e->device >= s->config.n_devices) return;
     if (e->type == CUZK_EV_DEVICE_UP)
-        s->devices[e->device].up = true;
+        device_up(s, &s->devices[e->device], e->bytes);
     else if (e->type == CUZK_EV_DEVICE_DOWN)
         device_down(s, e->device);
     else

@@ -146,18 +146,19 @@ typedef struct cuzk_sched_job_spec {
 } cuzk_sched_job_spec;
 
 typedef enum cuzk_sched_event_type {
-    CUZK_EV_TICK,           /* time passed */
-    CUZK_EV_SUBMIT,         /* spec -> ACCEPTED or REFUSED */
-    CUZK_EV_CANCEL,         /* job */
-    CUZK_EV_DONE,           /* job, partition, run: the started stage ended with fault */
-    CUZK_EV_KEY_DEFINE,     /* key, key_spec: before jobs use it; again only while absent */
-    CUZK_EV_KEY_PRELOAD,    /* key, to the host -> KEY_LOAD, KEY_REFUSED or nothing (is there) */
-    CUZK_EV_KEY_EVICT,      /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent) */
-    CUZK_EV_KEY_LOADED,     /* key, device: KEY_LOAD ended with fault */
-    CUZK_EV_KEY_EVICTED,    /* key, device: KEY_EVICT ended */
-    CUZK_EV_DEVICE_UP,      /* device: its worker runs, nothing is loaded. All begin down */
-    CUZK_EV_DEVICE_DOWN,    /* device: its worker is gone, and with it all work and keys there. What
-                               was under way there must not be reported afterwards */
+    CUZK_EV_TICK,        /* time passed */
+    CUZK_EV_SUBMIT,      /* spec -> ACCEPTED or REFUSED */
+    CUZK_EV_CANCEL,      /* job */
+    CUZK_EV_DONE,        /* job, partition, run: the started stage ended with fault */
+    CUZK_EV_KEY_DEFINE,  /* key, key_spec: before jobs use it; again only while absent */
+    CUZK_EV_KEY_PRELOAD, /* key, to the host -> KEY_LOAD, KEY_REFUSED or nothing (is there) */
+    CUZK_EV_KEY_EVICT,   /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent) */
+    CUZK_EV_KEY_LOADED,  /* key, device: KEY_LOAD ended with fault */
+    CUZK_EV_KEY_EVICTED, /* key, device: KEY_EVICT ended */
+    CUZK_EV_DEVICE_UP,   /* device: its worker runs, nothing is loaded. All begin down. bytes: how
+                            much memory it has; 0: as before */
+    CUZK_EV_DEVICE_DOWN, /* device: its worker is gone, and with it all work and keys there. What
+                            was under way there must not be reported afterwards */
     CUZK_EV_DEVICE_RESTORE, /* device: ends its quarantine */
     CUZK_EV_LEND,           /* device, bytes: give up memory to another program -> LENT, once it is
                                free (idle keys go, running work ends first), or LEND_REFUSED */

@@ -40,11 +40,13 @@ typedef struct cuzk_engine_config {
     int64_t eviction_idle_ns;   /* keys unused for so long may go when memory is wanted */
     const char *const *preload; /* keys loaded at the start and kept */
     uint32_t n_preload;
-    uint64_t spool_bytes;    /* payloads and results on disk; 0: no limit */
-    int64_t retention_ns;    /* finished jobs are kept so long; 0: for ever */
-    uint32_t retention_jobs; /* and no more than so many; 0: no limit */
-    uint32_t trace_events;   /* of the timeline's ring */
-    bool recover;            /* set a damaged journal aside and begin anew */
+    uint64_t spool_bytes;                       /* payloads and results on disk; 0: no limit */
+    int64_t retention_ns;                       /* finished jobs are kept so long; 0: for ever */
+    uint32_t retention_jobs;                    /* and no more than so many; 0: no limit */
+    uint32_t trace_events;                      /* of the timeline's ring */
+    bool recover;                               /* set a damaged journal aside and begin anew */
+    cuzk_sched_stage slot_until, witness_until; /* see sched.h; COMPUTE, VERIFY */
+    uint32_t results_per_device;                /* 4; at most 64 */
 } cuzk_engine_config;
 
 /* Defaults; state_dir stays NULL. */
@@ -97,7 +99,8 @@ typedef enum cuzk_engine_state {
     CUZK_ENGINE_CANCELLED,
     CUZK_ENGINE_DEADLINE, /* its deadline passed */
 } cuzk_engine_state;
-const char *cuzk_engine_state_name(cuzk_engine_state s); /* "queued", … */
+const char *cuzk_engine_state_name(cuzk_engine_state s);  /* "queued", … */
+const char *cuzk_engine_kind_name(cuzk_engine_kind kind); /* "porep_c2", … */
 
 typedef struct cuzk_engine_times { /* ms; sums over partitions where several */
     uint64_t queue_wait, key_load, witness, compute, total;
@@ -112,7 +115,8 @@ typedef struct cuzk_engine_job {
     int64_t submitted_ns, ended_ns, deadline_ns; /* CLOCK_REALTIME; 0: none */
     uint32_t n_partitions, partitions_done;
     cuzk_engine_times times;
-    char message[512]; /* of a failure: stage, reason, remedy */
+    char message[512];       /* of a failure: stage, reason, remedy */
+    cuzk_engine_moved moved; /* all partitions; in this run of the engine */
 } cuzk_engine_job;
 
 /* A job by its id or request id. NOT_FOUND. */
@@ -130,8 +134,10 @@ cuzk_status cuzk_engine_cancel(cuzk_engine *e, const char *id, bool *running,
                                cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Calls changed(ctx, job) with every change of the job (a partition done, an end), the first time
- * at once with its state now; "" watches all jobs. Called from an engine thread: must not block nor
- * call the engine; post it on. After unwatch returns no call comes any more. */
+ * at once with its state now; "" watches all jobs. Called from an engine thread, the first
+ * time from within cuzk_engine_watch_new: must not block nor call the engine; post it on. After
+ * unwatch returns no call comes any more; a lock that `changed` takes must not be held around
+ * unwatch. All are to be unwatched before cuzk_engine_close. */
 typedef struct cuzk_engine_watch cuzk_engine_watch;
 cuzk_status cuzk_engine_watch_new(cuzk_engine *e, const char *id,
                                   void (*changed)(void *ctx, const cuzk_engine_job *job), void *ctx,
@@ -186,6 +192,7 @@ typedef struct cuzk_engine_partition_status {
     bool failed;
     uint32_t device; /* CUZK_SCHED_NONE */
     uint32_t witness_ms, compute_ms;
+    cuzk_engine_moved moved; /* all its tries */
 } cuzk_engine_partition_status;
 
 typedef struct cuzk_engine_live_job {

@@ -139,7 +139,8 @@ typedef struct cuzk_device_ops {
     cuzk_status (*stage)(void *self, uint32_t device, uint32_t slot, const char *key,
                          const cuzk_engine_witness *w, cuzk_err *err);
     /* Returns when the kernels have ended. The result is kept as number `result` (below the
-     * engine's results_per_device) and the slot is free for the next. */
+     * engine's results_per_device) and the slot is free for the next. A number may come again
+     * without a finish (the job was cancelled): what it held is dropped. */
     cuzk_status (*compute)(void *self, uint32_t device, uint32_t slot, uint32_t result,
                            cuzk_engine_moved *moved, cuzk_err *err);
     /* Host work on the result, outside the gate; out has CUZK_ENGINE_RESULT_MAX bytes. The number

@@ -104,6 +104,10 @@ static cuzk_status job_number(cuzk_trace *t, piece name, uint64_t *out) {
     return CUZK_OK;
 }
 
+cuzk_status cuzk_trace_name(cuzk_trace *t, const char *name, uint64_t *out) {
+    return job_number(t, (piece){name, strlen(name)}, out);
+}
+
 static bool detail(cuzk_trace_item *i, piece field) {
     int64_t v;
     const piece key = cut(&field, '=');

@@ -55,6 +55,9 @@ typedef struct cuzk_trace {
 cuzk_status cuzk_trace_add(cuzk_trace *t, const cuzk_trace_item *item) CUZK_MUST_CHECK;
 void cuzk_trace_free(cuzk_trace *t);
 
+/* The number of a job's name in the list, which is added when it is new. */
+cuzk_status cuzk_trace_name(cuzk_trace *t, const char *name, uint64_t *out) CUZK_MUST_CHECK;
+
 /* By time. */
 void cuzk_trace_sort(cuzk_trace *t);
 
