@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "circuit/gadgets.h"
+#include "circuit/poseidon_lanes.h"
 #include "field/fields.h"
 #include "r1cs/eval.h"
 
@@ -82,6 +83,27 @@ static void fill_hash(fr *out, const cuzk_poseidon *p, uint64_t tag, fr *s) {
     *out = s[1];
 }
 
+/* Several hashes of one kind: where their wires go, and their inputs. */
+struct many {
+    fr *out[CUZK_FILL_MANY];
+    const fr *in[ARITY_MAX][CUZK_FILL_MANY];
+};
+
+static void fill_many(const struct many *m, const cuzk_poseidon *p, uint64_t tag, uint32_t n) {
+#if CUZK__POSEIDON_LANES
+    if (p->lanes) {
+        cuzk__poseidon_lanes_fill(p, tag, m->out, m->in[0], n);
+        return;
+    }
+#endif
+    for (uint32_t k = 0; k < n; k++) {
+        fr s[T_MAX];
+        for (uint32_t i = 0; i < p->arity; i++)
+            s[1 + i] = *m->in[i][k];
+        fill_hash(m->out[k], p, tag, s);
+    }
+}
+
 static uint32_t hash_wires(const cuzk_poseidon *p) {
     return 3 * (CUZK_POSEIDON_FULL * p->t + p->n_partial - 1) +
            (CUZK_POSEIDON_FULL * p->t + p->n_partial - p->arity);
@@ -132,11 +154,24 @@ static void fill_poseidon(const void *state, cuzk_witness *w, const cuzk_r1cs_in
     fill_hash(w->full + inst->full0, h->p, h->tag, s);
 }
 
+static void fill_poseidons(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *const *inst,
+                           const uint32_t *const *slots, uint32_t n) {
+    const struct hash_state *h = state;
+    struct many m;
+    for (uint32_t k = 0; k < n; k++) {
+        m.out[k] = w->full + inst[k]->full0;
+        for (uint32_t i = 0; i < h->arity; i++)
+            m.in[i][k] = &w->full[slots[k][h->in[i]]];
+    }
+    fill_many(&m, h->p, h->tag, n);
+}
+
 static void release(void *state) {
     cuzk_free(state);
 }
 
-const cuzk_filler cuzk__filler_poseidon = {"poseidon", prepare_hash, fill_poseidon, release};
+const cuzk_filler cuzk__filler_poseidon = {"poseidon", prepare_hash, fill_poseidon, release,
+                                           fill_poseidons};
 
 /* ---- tree levels ---- */
 
@@ -235,14 +270,12 @@ static cuzk_status prepare_level_with(void **out, const cuzk_r1cs *r, const cuzk
     return prepare_any_level(out, r, s, shared, false);
 }
 
-static void fill_level(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
-                       const uint32_t *slots) {
-    const struct level_state *l = state;
+/* The wires of a level up to its hash, whose begin with what is returned. */
+static fr *insert_level(const struct level_state *l, cuzk_witness *w, const cuzk_r1cs_inst *inst,
+                        const uint32_t *slots, const fr *child[8]) {
     const uint32_t n_sib = l->arity - 1;
     struct insert x = {.cur = &w->full[slots[l->cur]], .out = w->full + inst->full0};
     unsigned bit[3] = {0, 0, 0};
-    const fr *child[8];
-    fr s[T_MAX];
     uint32_t own_bits = inst->bit0;
     for (uint32_t i = 0; i < l->n_bits; i++)
         bit[i] = cuzk__bit_get(w->bits, l->own ? own_bits++ : slots[l->in[i]] & ~CUZK_SLOT_BIT);
@@ -260,13 +293,37 @@ static void fill_level(const void *state, cuzk_witness *w, const cuzk_r1cs_inst 
     } else {
         insert2(&x, child);
     }
-    for (uint32_t i = 0; i < l->arity; i++)
-        s[1 + i] = *child[i];
-    fill_hash(x.out, l->p, cuzk_poseidon_tree_tag(l->arity), s);
+    return x.out;
 }
 
-const cuzk_filler cuzk__filler_level = {"tree level", prepare_level, fill_level, release};
-const cuzk_filler cuzk__filler_level_with = {"tree step", prepare_level_with, fill_level, release};
+static void fill_level(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *inst,
+                       const uint32_t *slots) {
+    const struct level_state *l = state;
+    const fr *child[8];
+    fr s[T_MAX];
+    fr *out = insert_level(l, w, inst, slots, child);
+    for (uint32_t i = 0; i < l->arity; i++)
+        s[1 + i] = *child[i];
+    fill_hash(out, l->p, cuzk_poseidon_tree_tag(l->arity), s);
+}
+
+static void fill_levels(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *const *inst,
+                        const uint32_t *const *slots, uint32_t n) {
+    const struct level_state *l = state;
+    struct many m;
+    for (uint32_t k = 0; k < n; k++) {
+        const fr *child[8];
+        m.out[k] = insert_level(l, w, inst[k], slots[k], child);
+        for (uint32_t i = 0; i < l->arity; i++)
+            m.in[i][k] = child[i];
+    }
+    fill_many(&m, l->p, cuzk_poseidon_tree_tag(l->arity), n);
+}
+
+const cuzk_filler cuzk__filler_level = {"tree level", prepare_level, fill_level, release,
+                                        fill_levels};
+const cuzk_filler cuzk__filler_level_with = {"tree step", prepare_level_with, fill_level, release,
+                                             fill_levels};
 
 /* ---- bits of a number ---- */
 
@@ -289,7 +346,7 @@ static cuzk_status prepare_bits(void **out, const cuzk_r1cs *r, const cuzk_r1cs_
                : CUZK_STATUS_BAD_INPUT;
 }
 
-const cuzk_filler cuzk__filler_bits = {"bits", prepare_bits, fill_bits, NULL};
+const cuzk_filler cuzk__filler_bits = {"bits", prepare_bits, fill_bits, NULL, NULL};
 
 /* ---- all of them ---- */
 

@@ -399,4 +399,4 @@ static void fill(const void *ctx, cuzk_witness *wit, const cuzk_r1cs_inst *inst,
     if (o.n) *o.p = o.acc;
 }
 
-const cuzk_filler cuzk__filler_sha256 = {"sha256 compression", prepare, fill, release};
+const cuzk_filler cuzk__filler_sha256 = {"sha256 compression", prepare, fill, release, NULL};

@@ -21,6 +21,7 @@ typedef struct cuzk_poseidon {
     cuzk_u256 *mds;    /* t * t */
     cuzk_u256 *pre;    /* t * t, the pre-sparse matrix */
     cuzk_u256 *sparse; /* per partial round: w_hat (t), then v_rest (t - 1) */
+    void *lanes;       /* of poseidon_lanes.h; NULL: the processor has no IFMA */
 } cuzk_poseidon;
 
 /* arity: 2, 4, 8 or 11. Free with cuzk_poseidon_free. Takes some milliseconds. */

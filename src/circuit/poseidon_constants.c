@@ -7,7 +7,9 @@
  * into diag(1, hat) and a sparse matrix, and diag is pushed into the round before. */
 #include "circuit/poseidon.h"
 
+#include "base/cpu.h"
 #include "base/mem.h"
+#include "circuit/poseidon_lanes.h"
 #include "field/fields.h"
 
 #include <string.h>
@@ -218,6 +220,9 @@ cuzk_status cuzk_poseidon_new(cuzk_poseidon **out, uint32_t arity) {
     CUZK_TRY_GOTO(cuzk_alloc((void **)&p->pre, (size_t)t * t, e), fail);
     CUZK_TRY_GOTO(cuzk_alloc((void **)&p->sparse, n_partial * (size_t)(2 * t - 1), e), fail);
     CUZK_TRY_GOTO(make_constants(p), fail);
+#if CUZK__POSEIDON_LANES
+    if (cuzk_cpu_has_avx512_ifma()) CUZK_TRY_GOTO(cuzk__poseidon_lanes_new(&p->lanes, p), fail);
+#endif
     *out = p;
     return CUZK_OK;
 fail:
@@ -232,6 +237,7 @@ void cuzk_poseidon_free(cuzk_poseidon *p) {
     cuzk_free(p->mds);
     cuzk_free(p->pre);
     cuzk_free(p->sparse);
+    cuzk_free(p->lanes);
     cuzk_free(p);
 }
 

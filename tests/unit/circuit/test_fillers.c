@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "circuit/fillers.h"
 #include "circuit/gadgets.h"
 #include "circuit/record.h"
@@ -227,6 +228,48 @@ static void levels(void **state) {
     }
 }
 
+/* n paths under steps of their own, which a plan walks side by side, and hashes of every arity. */
+static void side_by_side(void **state) {
+    (void)state;
+    static const uint32_t arities[] = {2, 4, 8, 11};
+    for (uint32_t n = 1; n <= 18; n += n < 9 ? 1 : 9) {
+        cuzk_recorder *rec;
+        cuzk_u256 *frees = NULL;
+        size_t n_free = 0;
+        assert_int_equal(cuzk_recorder_new(&rec, &set), CUZK_OK);
+        cuzk_cs *cs = cuzk_recorder_cs(rec);
+        assert_int_equal(cuzk_alloc((void **)&frees, 18 * 100, sizeof *frees), CUZK_OK);
+        for (uint32_t k = 0; k < n; k++) {
+            cuzk_cs_push(cs, "path", k);
+            for (int a = 0; a < 4; a++) {
+                const uint32_t arity = arities[a], n_bits = (uint32_t)__builtin_ctz(arity);
+                cuzk_wire in[11], node;
+                cuzk_bit b[3];
+                for (uint32_t i = 0; i < arity; i++) {
+                    in[i] = cuzk_cs_alloc(cs, CUZK_CLASS_FREE);
+                    frees[n_free++] = rnd_fr();
+                }
+                node = cuzk_gadget_poseidon(cs, arity, cuzk_poseidon_tree_tag(arity), in);
+                if (arity == 11) continue;
+                for (int level = 0; level < 2; level++) {
+                    for (uint32_t i = 0; i < n_bits; i++)
+                        frees[n_free++] = (cuzk_u256){{rnd() & 1, 0, 0, 0}};
+                    for (uint32_t i = 0; i + 1 < arity; i++)
+                        frees[n_free++] = rnd_fr();
+                    node = cuzk_gadget_level(cs, arity, node, b);
+                }
+                cuzk_gadget_level_with(cs, arity, node, b, in);
+            }
+            cuzk_cs_pop(cs);
+        }
+        cuzk_r1cs *r = finish(rec);
+        assert_int_equal(r->n_free, n_free);
+        cuzk_witness_free(compare(r, frees));
+        cuzk_free(frees);
+        cuzk_r1cs_free(r);
+    }
+}
+
 static void bits(void **state) {
     (void)state;
     cuzk_recorder *rec;
@@ -291,7 +334,8 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sha256), cmocka_unit_test(poseidon),        cmocka_unit_test(levels),
+        cmocka_unit_test(sha256), cmocka_unit_test(poseidon),
+        cmocka_unit_test(levels), cmocka_unit_test(side_by_side),
         cmocka_unit_test(bits),   cmocka_unit_test(recorder_errors),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
