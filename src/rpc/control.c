@@ -107,7 +107,7 @@ static void get_trace(cuzk_rpc *r, cuzk_grpc_call *call) {
         req->format == CUZK__V1__GET_TRACE_REQUEST__FORMAT__CHROME ? CUZK__RPC_TRACE_CHROME
         : req->format == CUZK__V1__GET_TRACE_REQUEST__FORMAT__SVG  ? CUZK__RPC_TRACE_SVG
                                                                    : CUZK__RPC_TRACE_CSV;
-    const cuzk_status st = cuzk__rpc_trace(r, format, &text, &err);
+    const cuzk_status st = cuzk__rpc_trace(r, format, 0, &text, &err);
     if (st == CUZK_OK) {
         cuzk__v1__get_trace_response__init(&m);
         m.text.data = (uint8_t *)text.data;

@@ -84,8 +84,9 @@ typedef enum cuzk__rpc_trace_format {
     CUZK__RPC_TRACE_CHROME,
     CUZK__RPC_TRACE_SVG,
 } cuzk__rpc_trace_format;
-cuzk_status cuzk__rpc_trace(cuzk_rpc *r, cuzk__rpc_trace_format format, cuzk_buf *out,
-                            cuzk_err *err) CUZK_MUST_CHECK;
+/* since_ns: events from then on, counted from the engine's start. */
+cuzk_status cuzk__rpc_trace(cuzk_rpc *r, cuzk__rpc_trace_format format, int64_t since_ns,
+                            cuzk_buf *out, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* ---- submissions ---- */
 
@@ -176,6 +177,10 @@ void cuzk__rpc_waiters_free(cuzk_rpc *r);
 
 void cuzk__rpc_page_routes(cuzk_rpc *r); /* metrics, status, health, trace, page */
 void cuzk__rpc_job_routes(cuzk_rpc *r);
+/* A query parameter that is a number up to max, if it is there; false when it is none, and that is
+ * answered. */
+bool cuzk__rpc_query_number(const cuzk_http_request *req, cuzk_http_response *res, const char *name,
+                            uint64_t max, uint64_t *out);
 /* An error of the engine as an HTTP answer. */
 void cuzk__rpc_respond_failed(cuzk_http_response *res, cuzk_status st, const cuzk_err *err,
                               const cuzk_engine_refusal *refusal);

@@ -51,9 +51,8 @@ static bool number(const char *text, uint64_t max, uint64_t *out) {
     return good && v <= max;
 }
 
-/* A query parameter that is a number; false when it is there and none, and that is answered. */
-static bool query_number(const cuzk_http_request *req, cuzk_http_response *res, const char *name,
-                         uint64_t max, uint64_t *out) {
+bool cuzk__rpc_query_number(const cuzk_http_request *req, cuzk_http_response *res, const char *name,
+                            uint64_t max, uint64_t *out) {
     const char *text = cuzk_http_request_query(req, name);
     if (!text || number(text, max, out)) return true;
     cuzk_http_respond_error(res, 400, "invalid_argument",
@@ -125,8 +124,9 @@ static void list_jobs(void *ctx, const cuzk_http_request *req, cuzk_http_respons
     uint64_t limit = 100, before = 0;
     cuzk_engine_job *jobs = NULL;
     cuzk_buf b = CUZK_BUF_INIT;
-    if (!query_number(req, res, "limit", 1000, &limit)) return;
-    if (!query_number(req, res, "before_unix_ms", (uint64_t)INT64_MAX / 1000000, &before)) return;
+    if (!cuzk__rpc_query_number(req, res, "limit", 1000, &limit)) return;
+    if (!cuzk__rpc_query_number(req, res, "before_unix_ms", (uint64_t)INT64_MAX / 1000000, &before))
+        return;
     size_t n = limit ? (size_t)limit : 1;
     cuzk_status st = cuzk_alloc((void **)&jobs, n, sizeof *jobs);
     if (st == CUZK_OK) st = cuzk_engine_list(r->engine, (int64_t)before * 1000000, jobs, &n, &err);

@@ -25,14 +25,17 @@ static void get_metrics(void *ctx, const cuzk_http_request *req, cuzk_http_respo
     cuzk_buf_free(&b);
 }
 
+/* ?pipelines=N: of the jobs only the first so many, which are those that run. */
 static void get_status(void *ctx, const cuzk_http_request *req, cuzk_http_response *res) {
     cuzk_rpc *r = ctx;
     cuzk_err err = {0};
+    uint64_t most = UINT32_MAX;
     cuzk_engine_status *s = NULL;
     cuzk_buf b = CUZK_BUF_INIT;
-    (void)req;
+    if (!cuzk__rpc_query_number(req, res, "pipelines", UINT32_MAX, &most)) return;
     const cuzk_status st = cuzk_engine_snapshot(r->engine, &s, &err);
     if (st == CUZK_OK) {
+        if (s->n_jobs > most) s->n_jobs = (size_t)most;
         cuzk_rpc_status_json(&b, s, r->config.version);
         respond_buf(res, 200, "application/json", &b);
     } else {
@@ -94,7 +97,11 @@ static void get_trace(void *ctx, const cuzk_http_request *req, cuzk_http_respons
                                 "format: expected json, csv or svg, actual %.40s", name);
         return;
     }
-    const cuzk_status st = cuzk__rpc_trace(ctx, formats[i].format, &b, &err);
+    uint64_t since = 0;
+    if (!cuzk__rpc_query_number(req, res, "since_ms", (uint64_t)INT64_MAX / 1000000, &since))
+        return;
+    const cuzk_status st =
+        cuzk__rpc_trace(ctx, formats[i].format, (int64_t)since * 1000000, &b, &err);
     if (st == CUZK_OK)
         respond_buf(res, 200, formats[i].type, &b);
     else

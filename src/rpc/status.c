@@ -63,6 +63,20 @@ static uint64_t ms(int64_t ns) {
 
 static const char *const priorities[] = {"", "low", "normal", "high", "critical"};
 
+static void moved(cuzk_buf *b, const cuzk_engine_moved *m) {
+    enter(b, "moved_bytes", "{");
+    num(b, "to_device_pinned", m->in_pinned);
+    num(b, "to_device_pageable", m->in_pageable);
+    num(b, "to_host_pinned", m->out_pinned);
+    num(b, "to_host_pageable", m->out_pageable);
+    num(b, "in_gate", m->in_gate);
+    leave(b, "}");
+}
+
+static bool moved_any(const cuzk_engine_moved *m) {
+    return m->in_pinned || m->in_pageable || m->out_pinned || m->out_pageable;
+}
+
 static void job_members(cuzk_buf *b, const cuzk_engine_job *j) {
     str(b, "job_id", j->id);
     if (j->request_id[0]) str(b, "request_id", j->request_id);
@@ -83,6 +97,7 @@ static void job_members(cuzk_buf *b, const cuzk_engine_job *j) {
     num(b, "gpu_compute", j->times.compute);
     num(b, "total", j->times.total);
     leave(b, "}");
+    if (moved_any(&j->moved)) moved(b, &j->moved);
     if (j->message[0]) str(b, "message", j->message);
 }
 
@@ -124,6 +139,7 @@ static void partition(cuzk_buf *b, uint32_t index, const cuzk_engine_partition_s
     num(b, "gpu_ms", p->compute_ms);
     str(b, "stage", stage);
     if (p->device != CUZK_SCHED_NONE) num(b, "device", p->device);
+    if (moved_any(&p->moved)) moved(b, &p->moved);
     leave(b, "}");
 }
 
@@ -202,13 +218,8 @@ static void device(cuzk_buf *b, size_t i, const cuzk_engine_device_status *d) {
         num(b, "partition", d->partition);
         leave(b, "}");
     }
-    enter(b, "moved_bytes", "{");
-    num(b, "to_device_pinned", d->moved.in_pinned);
-    num(b, "to_device_pageable", d->moved.in_pageable);
-    num(b, "to_host_pinned", d->moved.out_pinned);
-    num(b, "to_host_pageable", d->moved.out_pageable);
-    num(b, "in_gate", d->moved.in_gate);
-    leave(b, "}}");
+    moved(b, &d->moved);
+    leave(b, "}");
 }
 
 static void allocations(cuzk_buf *b, const cuzk_engine_status *s) {

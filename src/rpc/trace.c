@@ -2,11 +2,21 @@
 
 #include "rpc/internal.h"
 
-cuzk_status cuzk__rpc_trace(cuzk_rpc *r, cuzk__rpc_trace_format format, cuzk_buf *out,
-                            cuzk_err *err) {
+/* Keeps the events from a time on. */
+static void cut(cuzk_trace *t, int64_t since_ns) {
+    size_t kept = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->items[i].ns >= since_ns) t->items[kept++] = t->items[i];
+    }
+    t->n = kept;
+}
+
+cuzk_status cuzk__rpc_trace(cuzk_rpc *r, cuzk__rpc_trace_format format, int64_t since_ns,
+                            cuzk_buf *out, cuzk_err *err) {
     cuzk_trace t = {0};
     cuzk_status st = cuzk_engine_trace(r->engine, &t);
     if (st == CUZK_OK) {
+        cut(&t, since_ns);
         cuzk_trace_sort(&t);
         if (format == CUZK__RPC_TRACE_CSV)
             cuzk_trace_write(out, &t);

@@ -21,6 +21,15 @@ const char *cuzk_engine_state_name(cuzk_engine_state s) {
     return names[s];
 }
 
+const char *cuzk_engine_kind_name(cuzk_engine_kind kind) {
+    static const char *const names[] = {
+#define CUZK__NAME(name, text) text,
+        CUZK_ENGINE_KINDS(CUZK__NAME)
+#undef CUZK__NAME
+    };
+    return names[kind];
+}
+
 static cuzk_engine_job *find(cuzk_engine *e, const char *id) {
     for (size_t i = 0; i < e->n_jobs; i++) {
         if (strcmp(e->jobs[i].id, id) == 0 || (id[0] && strcmp(e->jobs[i].request_id, id) == 0))
@@ -271,12 +280,19 @@ static void put_job(cuzk_engine_live_job *l, const char *id, cuzk_engine_kind ki
 
 static void put_jobs(cuzk_engine_live_job *j) {
     put_job(&j[0], "job-1", CUZK_ENGINE_POREP, CUZK_ENGINE_RUNNING, 10);
-    j[0].partitions[0] = (cuzk_engine_partition_status){CUZK_STAGES, false, 0, 300, 100};
-    j[0].partitions[1] = (cuzk_engine_partition_status){CUZK_STAGE_COMPUTE, false, 0, 300, 0};
-    j[0].partitions[2] =
-        (cuzk_engine_partition_status){CUZK_STAGE_WITNESS, false, CUZK_SCHED_NONE, 0, 0};
-    j[0].partitions[3] =
-        (cuzk_engine_partition_status){CUZK_STAGE_QUEUE, false, CUZK_SCHED_NONE, 310, 0};
+    cuzk_engine_partition_status *p = j[0].partitions;
+    p[0].stage = CUZK_STAGES;
+    p[0].device = 0;
+    p[0].witness_ms = 300;
+    p[0].compute_ms = 100;
+    p[0].moved.in_pinned = 21;
+    p[0].moved.out_pageable = 22;
+    p[1].stage = CUZK_STAGE_COMPUTE;
+    p[1].device = 0;
+    p[1].witness_ms = 300;
+    p[2].stage = CUZK_STAGE_WITNESS;
+    p[3].witness_ms = 310;
+    j[0].job.moved.in_pinned = 21;
     put_job(&j[1], "job-2", CUZK_ENGINE_CIRCOM, CUZK_ENGINE_FAILED, 1);
     snprintf(j[1].job.request_id, sizeof j[1].job.request_id, "odd \"id\" \xc3\xa9 \xff\n");
     snprintf(j[1].job.message, sizeof j[1].job.message, "verify: the proof is wrong");
