@@ -178,6 +178,9 @@ static cuzk_status snapshot(cuzk_engine *e, cuzk_engine_status **out, cuzk_err *
     cuzk_journal_get_stats(e->journal, &journal);
     s->spool_used = journal.stored_bytes;
     s->rss = resident();
+    s->witness_workers = e->config.witness_workers;
+    s->workers_per_device = e->config.workers_per_device;
+    s->max_jobs = e->config.max_jobs;
     s->start_ns = e->start_ns;
     pthread_mutex_lock(&e->lock);
     s->now_ns = cuzk_now_ns();
