@@ -261,7 +261,10 @@ void cuzk__call_stream_closed(cuzk_grpc_call *call) {
     *call->link = call->next;
     if (call->next) call->next->link = call->link;
     conn->n_calls--;
-    if (!conn->n_calls) conn->empty_ns = cuzk_now_ns();
+    if (!conn->n_calls) {
+        conn->empty_ns = cuzk_now_ns();
+        cuzk__conn_look_at(conn, conn->empty_ns + conn->server->limits.idle_ns);
+    }
     call->conn = NULL;
     atomic_fetch_sub(&call->shared->calls, 1);
     if (call->code) atomic_fetch_add(&call->shared->calls_failed, 1);

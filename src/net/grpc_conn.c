@@ -329,7 +329,9 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
     cuzk__grpc_conn *c = user;
     if (frame->hd.type == NGHTTP2_SETTINGS) {
-        if (!c->ready) cuzk__conn_look_at(c, cuzk_now_ns() + c->server->limits.ping_ns);
+        const cuzk_grpc_limits *l = &c->server->limits;
+        const int64_t soon = l->ping_ns < l->idle_ns ? l->ping_ns : l->idle_ns;
+        if (!c->ready) cuzk__conn_look_at(c, cuzk_now_ns() + soon);
         c->ready = true;
     }
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
