@@ -4,7 +4,7 @@
  * BA_F (prefix of its field).
  * Where curve/batch_ifma.h is included before, groups named there use its vectors.
  *
- * Generates BA_scratch_t, room for CUZK__BATCH additions, and BA_add. An addition costs
+ * Generates BA_scratch_t, room for CUZK__BATCH additions, BA_add and BA_add_at. An addition costs
  * 5M + 1S and its share of one inversion (Montgomery's trick: 3M of these). */
 
 #ifndef CUZK__CURVE_IFMA
@@ -23,6 +23,8 @@ typedef struct BA_(scratch_t) {
     uint8_t vectors[CUZK__BATCH_IFMA_SCRATCH(CUZK__BATCH, sizeof(EC_(affine_t)))];
 #endif
 } BA_(scratch_t);
+
+enum { BA_(ENOUGH) = 24 }; /* additions, for an inversion of eight lanes to pay */
 
 /* The denominator of the slope of a + b, or 1 where the sum needs no slope. */
 static inline void BA_(denominator)(F_(t) * d, const EC_(affine_t) * a, const EC_(affine_t) * b) {
@@ -76,8 +78,9 @@ static void BA_(add)(EC_(affine_t) * a, const EC_(affine_t) * b, size_t n, BA_(s
     F_(t) run, inv;
     if (n == 0) return;
 #if CUZK__CURVE_IFMA
-    enum { ENOUGH = 24 }; /* for an inversion of eight lanes to pay */
-    if (n >= ENOUGH && cuzk_cpu_has_avx512_ifma() && BA_IFMA(BA)(a, b, n, s->vectors)) return;
+    if (n >= BA_(ENOUGH) && cuzk_cpu_has_avx512_ifma() &&
+        BA_IFMA(BA)(a, NULL, b, NULL, n, s->vectors))
+        return;
 #endif
     F_(set_one)(&run);
     for (size_t i = 0; i < n; i++) {
@@ -91,6 +94,26 @@ static void BA_(add)(EC_(affine_t) * a, const EC_(affine_t) * b, size_t n, BA_(s
         F_(mul)(&run, &run, &s->den[i]);
         BA_(finish)(&a[i], &b[i], &inv);
     }
+}
+
+/* a[at[i]] += b[from[i] >> 1], or -= where from[i] is odd, for i < n <= CUZK__BATCH; at[i] all
+ * different. Uses s->a and s->b. */
+static __attribute__((unused)) void BA_(add_at)(EC_(affine_t) * a, const uint32_t *at,
+                                                const EC_(affine_t) * b, const uint32_t *from,
+                                                size_t n, BA_(scratch_t) * s) {
+#if CUZK__CURVE_IFMA
+    if (n >= BA_(ENOUGH) && cuzk_cpu_has_avx512_ifma() &&
+        BA_IFMA(BA)(a, at, b, from, n, s->vectors))
+        return;
+#endif
+    for (size_t i = 0; i < n; i++) {
+        s->a[i] = a[at[i]];
+        s->b[i] = b[from[i] >> 1];
+        if (from[i] & 1) EC_(affine_neg)(&s->b[i], &s->b[i]);
+    }
+    BA_(add)(s->a, s->b, n, s);
+    for (size_t i = 0; i < n; i++)
+        a[at[i]] = s->a[i];
 }
 
 #undef BA_IFMA

@@ -12,6 +12,7 @@
 
 typedef struct BI_(target_t) {
     uint8_t *a;
+    const uint32_t *at;
     size_t n;
 } BI_(target_t);
 
@@ -19,8 +20,10 @@ CUZK__IFMA_INLINE void BI_(store)(void *ctx, size_t v, const BV_(t) * x, const B
     const BI_(target_t) *t = ctx;
     const size_t left = t->n - 8 * v;
     uint8_t *to[8];
-    for (size_t i = 0; i < 8; i++)
-        to[i] = t->a + (i < left ? 8 * v + i : 8 * v) * BI_SIZE;
+    for (size_t l = 0; l < 8; l++) {
+        const size_t i = l < left ? 8 * v + l : 8 * v;
+        to[l] = t->a + (t->at ? t->at[i] : i) * BI_SIZE;
+    }
     BV_(store_point_file)(to, left < 8 ? (unsigned)left : 8, x, y);
 }
 
@@ -40,10 +43,12 @@ BI_EXTERN(BI) {
     for (size_t v = 0; v < blocks; v++) {
         const uint8_t *p[8], *q[8];
         BV_(t) x2, y2;
+        unsigned minus = 0;
         for (size_t l = 0; l < 8; l++) {
             const size_t i = 8 * v + l < n ? 8 * v + l : n - 1;
-            p[l] = (const uint8_t *)a + i * BI_SIZE;
-            q[l] = (const uint8_t *)b + i * BI_SIZE;
+            p[l] = (const uint8_t *)a + (at ? at[i] : i) * BI_SIZE;
+            q[l] = (const uint8_t *)b + (from ? from[i] >> 1 : i) * BI_SIZE;
+            minus |= (from ? from[i] & 1 : 0) << l;
         }
         BV_(load_point_file)(&s[v].x1, &s[v].y1, p);
         BV_(load_point_file)(&x2, &y2, q);
@@ -51,12 +56,12 @@ BI_EXTERN(BI) {
         infinite |= BV_(all_zero)(&x2) & BV_(all_zero)(&y2);
         if (infinite) return false;
         BV_(sub)(&s[v].dx, &x2, &s[v].x1, 3);
-        BV_(sub_signed)(&s[v].dy, &y2, &s[v].y1, 0);
+        BV_(sub_signed)(&s[v].dy, &y2, &s[v].y1, (__mmask8)minus);
         if (v > 0) BI_(chain_block)(s, v - 1);
     }
     BI_(chain_block)(s, blocks - 1);
     if (BI_(any_zero)(s, blocks)) return false;
-    BI_(target_t) to = {a, n};
+    BI_(target_t) to = {a, at, n};
     BI_(invert)(s, blocks, acc);
     BI_(backwards)(s, blocks, acc, &to);
     return true;

@@ -40,49 +40,68 @@ static void FB_(fill)(void *arg, size_t w) {
     cuzk_free(mem);
 }
 
-/* out[at[k]] = s->a[k] + s->b[k] for k < n. */
-static void FB_(flush)(const FB_(job_t) * job, const size_t *at, size_t n, BA_(scratch_t) * s) {
-    const size_t size = sizeof(EC_(affine_t));
-    BA_(add)(s->a, s->b, n, s);
-    for (size_t k = 0; k < n; k++)
-        memcpy(job->out + at[k] * size, &s->a[k], size);
+/* Inlined always: gcc takes a function that only prefetches for one without effect. */
+static inline __attribute__((always_inline)) void FB_(prefetch)(const EC_(affine_t) * entry) {
+    const char *p = (const char *)entry;
+    for (size_t i = 0; i < sizeof *entry; i += 64)
+        __builtin_prefetch(p + i, 0, 2);
+    __builtin_prefetch(p + sizeof *entry - 1, 0, 2);
 }
 
-/* out[begin..end): window by window, so that one window's table stays in cache. Digits that are
- * zero and the first addition to a product cost nothing. */
+/* Window w of n products, into out. started[i]: out[i] has a value. Digits that are zero and the
+ * first addition to a product cost nothing. Entries are on their way from the table while the rest
+ * of their batch is listed. */
+static void FB_(window)(const FB_(job_t) * job, unsigned w, EC_(affine_t) * out,
+                        const uint8_t *scalars, bool *started, size_t n, BA_(scratch_t) * s) {
+    const EC_(affine_t) *t = job->table + w * job->win->half;
+    uint32_t at[CUZK__BATCH], from[CUZK__BATCH];
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int d = window_digit(job->win, scalars + 32 * i, w);
+        if (d == 0) continue;
+        const uint32_t entry = (uint32_t)(d < 0 ? -d : d) - 1;
+        if (!started[i]) {
+            started[i] = true;
+            if (d < 0)
+                EC_(affine_neg)(&out[i], &t[entry]);
+            else
+                out[i] = t[entry];
+            continue;
+        }
+        FB_(prefetch)(&t[entry]);
+        at[len] = (uint32_t)i;
+        from[len++] = entry << 1 | (d < 0);
+        if (len == CUZK__BATCH) {
+            BA_(add_at)(out, at, t, from, len, s);
+            len = 0;
+        }
+    }
+    BA_(add_at)(out, at, t, from, len, s);
+}
+
+/* out[begin..end), some at a time that stay in cache, window by window. */
 static void FB_(range)(void *arg, size_t begin, size_t end) {
+    enum { SOME = (512 << 10) / sizeof(EC_(affine_t)) };
     FB_(job_t) *job = arg;
     const size_t size = sizeof(EC_(affine_t));
-    size_t at[CUZK__BATCH];
+    typedef struct {
+        BA_(scratch_t) s;
+        EC_(affine_t) out[SOME];
+        bool started[SOME];
+    } room;
     void *mem;
-    if (cuzk_alloc(&mem, 1, sizeof(BA_(scratch_t))) != CUZK_OK) {
+    if (cuzk_alloc(&mem, 1, sizeof(room)) != CUZK_OK) {
         atomic_store(&job->failed, true);
         return;
     }
-    BA_(scratch_t) *s = mem;
-    memset(job->out + begin * size, 0, (end - begin) * size);
-    for (unsigned w = 0; w < job->win->count; w++) {
-        const EC_(affine_t) *t = job->table + w * job->win->half;
-        size_t n = 0;
-        for (size_t i = begin; i < end; i++) {
-            const int d = window_digit(job->win, job->scalars + 32 * i, w);
-            if (d == 0) continue;
-            if (d > 0)
-                s->b[n] = t[d - 1];
-            else
-                EC_(affine_neg)(&s->b[n], &t[-d - 1]);
-            memcpy(&s->a[n], job->out + i * size, size);
-            if (EC_(affine_is_infinity)(&s->a[n])) {
-                memcpy(job->out + i * size, &s->b[n], size);
-                continue;
-            }
-            at[n++] = i;
-            if (n == CUZK__BATCH) {
-                FB_(flush)(job, at, n, s);
-                n = 0;
-            }
-        }
-        FB_(flush)(job, at, n, s);
+    room *r = mem;
+    for (size_t i = begin; i < end; i += SOME) {
+        const size_t n = end - i < SOME ? end - i : SOME;
+        memset(r->out, 0, n * size);
+        memset(r->started, 0, n * sizeof *r->started);
+        for (unsigned w = 0; w < job->win->count; w++)
+            FB_(window)(job, w, r->out, job->scalars + 32 * i, r->started, n, &r->s);
+        memcpy(job->out + i * size, r->out, n * size);
     }
     cuzk_free(mem);
 }
