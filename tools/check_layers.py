@@ -20,8 +20,8 @@ import sys
 SOURCE_SUFFIXES = {".c", ".h", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 C_LIBRARY = re.compile(
-    r"^(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|immintrin|inttypes|libgen|"
-    r"limits|link|locale|malloc|math|poll|pthread|sched|semaphore|setjmp|signal|stdalign|stdarg|"
+    r"^(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|ftw|getopt|immintrin|inttypes|libgen|"
+    r"limits|link|locale|malloc|math|poll|pthread|sched|semaphore|setjmp|signal|spawn|stdalign|stdarg|"
     r"stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|termios|time|"
     r"unistd|wchar|x86intrin|netdb|cpuid|arm_neon)\.h$|^(sys|linux|asm|arpa|net|netinet)/")
 CUDA = re.compile(r"^(cuda|cub/|nvtx3/|cooperative_groups|curand|nvml|thrust/)")
