@@ -276,9 +276,15 @@ static cuzk_status open_session(cuzk_grpc_client *c, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static cuzk_status set_token(cuzk_grpc_client *c, const char *token) {
+static cuzk_status set_token(cuzk_grpc_client *c, const char *token, cuzk_err *err) {
     if (!token) return CUZK_OK;
-    const size_t n = strlen(token) + sizeof "Bearer ";
+    const size_t len = strlen(token);
+    for (size_t i = 0; i < len; i++)
+        if (token[i] <= ' ' || token[i] >= 127)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "a token is of visible ASCII characters; byte %zu is none", i);
+    if (!len) return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "the token is empty");
+    const size_t n = len + sizeof "Bearer ";
     CUZK_TRY(cuzk_alloc((void **)&c->authorization, n, 1));
     snprintf(c->authorization, n, "Bearer %s", token);
     return CUZK_OK;
@@ -323,7 +329,7 @@ cuzk_status cuzk_grpc_client_new(cuzk_grpc_client **out, const char *address,
     c->stop = o->stop;
     c->max_message = o->max_message ? o->max_message : 256 << 20;
     CUZK_TRY_GOTO(cuzk_alloc((void **)&c->scratch, READ, 1), out);
-    CUZK_TRY_GOTO(set_token(c, o->token), out);
+    CUZK_TRY_GOTO(set_token(c, o->token, err), out);
     CUZK_TRY_GOTO(dial(c, address, o, err), out);
     *out = c;
     return CUZK_OK;
