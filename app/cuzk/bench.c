@@ -1,6 +1,9 @@
 #include "bench.h"
 
 #include "base/buf.h"
+#ifdef CUZK_HAVE_RPC
+#include "bench_daemon.h"
+#endif
 #include "cli.h"
 #include "verbs.h"
 
@@ -14,6 +17,7 @@ static const char help[] =
     "       cuzk bench prove [OPTIONS] ZKEY WTNS\n"
     "       cuzk bench witness|eval [--partition N] [OPTIONS] IN\n"
     "       cuzk bench partition [--partition N] [OPTIONS] IN DIR\n"
+    "       cuzk bench daemon ...       a running cuzkd: `cuzk bench daemon --help`\n"
     "\n"
     "Times the arithmetic of this program and prints one JSON object: machine, commit, command "
     "and\n"
@@ -256,6 +260,9 @@ int cuzk_cmd_bench(int argc, char **argv) {
     words w = {0};
     cuzk_bench b = {0};
     cuzk_err err = {0};
+#ifdef CUZK_HAVE_RPC
+    if (argc > 1 && strcmp(argv[1], "daemon") == 0) return cuzk_bench_daemon(argc - 1, argv + 1);
+#endif
     cuzk_buf command = CUZK_BUF_INIT; /* now: reading options moves them in front */
     cuzk_buf_puts(&command, "cuzk");
     for (int i = 0; i < argc; i++)
