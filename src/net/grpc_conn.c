@@ -73,10 +73,9 @@ void cuzk__conn_new(cuzk_grpc_server *s, int fd, const cuzk_net_access *access) 
     c->born_ns = c->last_read_ns = c->empty_ns = cuzk_now_ns();
     c->watch = (cuzk__watch){.fd = fd, .fn = on_event, .ctx = c};
     cuzk__conn_look_at(c, c->born_ns + s->limits.handshake_ns);
+    /* Our SETTINGS wait for the client's preface: one that speaks HTTP/1 gets words it can read. */
     if (c->dead || !open_session(c) || cuzk__loop_watch(s->loop, &c->watch, EPOLLIN) != CUZK_OK)
         cuzk__conn_free(c);
-    else if (!c->io.shaking)
-        cuzk__conn_flush(c);
 }
 
 void cuzk__conn_free(cuzk__grpc_conn *c) {
