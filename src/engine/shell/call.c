@@ -26,6 +26,10 @@ void cuzk__shell_leave(cuzk_engine *e) {
     pthread_mutex_unlock(&e->calls_lock);
 }
 
+static void drop_note(note *n) {
+    cuzk__shell_call_drop((call *)n);
+}
+
 cuzk_status cuzk__shell_call_new(cuzk_engine *e, call **out,
                                  void (*handle)(cuzk_engine *e, note *n), cuzk_err *err) {
     call *c;
@@ -33,7 +37,7 @@ cuzk_status cuzk__shell_call_new(cuzk_engine *e, call **out,
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a request");
     c->e = e;
     c->note.handle = handle;
-    c->note.of_call = true;
+    c->note.drop = drop_note;
     atomic_init(&c->refs, 2);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);

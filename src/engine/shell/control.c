@@ -12,12 +12,17 @@ typedef struct cancellation {
     job *job;
 } cancellation;
 
+static void drop_cancellation(note *n) {
+    cancellation *c = (cancellation *)n;
+    cuzk__shell_job_drop(c->job);
+    cuzk_free(c);
+}
+
 static void on_cancel(cuzk_engine *e, note *n) {
     cancellation *c = (cancellation *)n;
     if (!c->job->over)
         cuzk__shell_step(e, &(cuzk_sched_event){.type = CUZK_EV_CANCEL, .job = c->job->ref});
-    cuzk__shell_job_drop(c->job);
-    cuzk_free(c);
+    drop_cancellation(n);
 }
 
 static cuzk_status cancel(cuzk_engine *e, const char *id, bool *running, cuzk_err *err) {
@@ -35,7 +40,7 @@ static cuzk_status cancel(cuzk_engine *e, const char *id, bool *running, cuzk_er
     }
     pthread_mutex_unlock(&e->lock);
     if (live) {
-        *c = (cancellation){{NULL, on_cancel, false}, j};
+        *c = (cancellation){{NULL, on_cancel, drop_cancellation}, j};
         cuzk__shell_post(e, &c->note);
         return CUZK_OK;
     }

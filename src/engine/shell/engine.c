@@ -378,7 +378,7 @@ static void drop_calls(call *c) {
 static void drop_requests(cuzk_engine *e) {
     for (note *n = e->notes; n;) {
         note *next = n->next;
-        if (n->of_call) cuzk__shell_call_drop((call *)n);
+        if (n->drop) n->drop(n);
         n = next;
     }
     drop_calls(e->drains);
@@ -417,6 +417,7 @@ void cuzk_engine_close(cuzk_engine *e) {
     cuzk__shell_reaper_stop(e);
     cuzk_journal_close(e->journal);
     drop_requests(e);
+    cuzk__shell_workers_free(e);
     free_jobs(e);
     for (uint32_t k = 0; k < SHELL_KEYS; k++)
         if (e->keys[k].ready) e->work->key_free(e->work_self, e->keys[k].name);

@@ -39,7 +39,7 @@ typedef struct note note;
 struct note {
     note *next;
     void (*handle)(cuzk_engine *e, note *n);
-    bool of_call; /* it begins a call */
+    void (*drop)(note *n); /* when it will not be handled; NULL: nothing to do */
 };
 
 /* In the reaper's queue: one of the two. */
@@ -421,6 +421,7 @@ bool cuzk__shell_device_leave(shell_dev *d, device_call *c, note *n);
 /* work.c */
 cuzk_status cuzk__shell_workers_start(cuzk_engine *e, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk__shell_workers_stop(cuzk_engine *e);
+void cuzk__shell_workers_free(cuzk_engine *e);
 void cuzk__shell_give(worker *w, const item *it);
 cuzk_sched_fault cuzk__shell_fault_of(cuzk_status st);
 

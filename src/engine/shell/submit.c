@@ -145,6 +145,10 @@ static void on_accepted(cuzk_engine *e, note *n) {
     cuzk__shell_job_drop(j);
 }
 
+static void drop_accepted(note *n) {
+    cuzk__shell_job_drop((job *)((char *)n - offsetof(job, accept_note)));
+}
+
 static void abort_job(cuzk_engine *e, job *j) {
     call *c;
     if (cuzk__shell_call_new(e, &c, on_abort, NULL) != CUZK_OK) return;
@@ -188,10 +192,8 @@ static cuzk_status journal_accept(cuzk_engine *e, const submission *s, int prior
                                     .payload = s->payload};
     CUZK_TRY(cuzk__shell_call_new(e, &c, NULL, err));
     cuzk_status st = cuzk_journal_accept(e->journal, out, &spec, durable, c, err);
-    if (st == CUZK_OK)
-        st = cuzk__shell_call_wait(e, c, 0, "accept", err);
-    else
-        cuzk__shell_answer(e, c, st, "%s", "refused by the journal");
+    if (st != CUZK_OK) cuzk__shell_answer(e, c, st, "%s", err ? err->msg : "not accepted");
+    st = cuzk__shell_call_wait(e, c, 0, "accept", err);
     cuzk__shell_call_drop(c);
     return st;
 }
@@ -245,6 +247,7 @@ static void register_job(cuzk_engine *e, job *j, const cuzk_journal_accepted *in
     out->existed = false;
     atomic_fetch_add(&j->refs, 1);
     j->accept_note.handle = on_accepted;
+    j->accept_note.drop = drop_accepted;
     cuzk__shell_post(e, &j->accept_note);
 }
 

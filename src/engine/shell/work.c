@@ -253,13 +253,8 @@ static void stop(cuzk_engine *e, worker **workers, uint32_t n) {
         worker *w = &(*workers)[i];
         if (w->started) pthread_join(w->thread, NULL);
         if (w->next.job) forget(e, &w->next);
-        cuzk__shell_witness_drop(e, w->report.witness);
-        cuzk_buf_free(&w->report.answer);
-        pthread_mutex_destroy(&w->lock);
-        pthread_cond_destroy(&w->wake);
+        w->next.job = NULL;
     }
-    cuzk_free(*workers);
-    *workers = NULL;
 }
 
 void cuzk__shell_workers_stop(cuzk_engine *e) {
@@ -271,4 +266,27 @@ void cuzk__shell_workers_stop(cuzk_engine *e) {
         cuzk__shell_loader_stop(&e->devices[d].keys);
     }
     cuzk__shell_loader_stop(&e->loader);
+}
+
+static void free_workers(cuzk_engine *e, worker **workers, uint32_t n) {
+    for (uint32_t i = 0; *workers && i < n; i++) {
+        worker *w = &(*workers)[i];
+        if (w->report.witness) {
+            e->work->witness_free(e->work_self, &w->report.witness->w);
+            cuzk_free(w->report.witness);
+        }
+        cuzk_buf_free(&w->report.answer);
+        pthread_mutex_destroy(&w->lock);
+        pthread_cond_destroy(&w->wake);
+    }
+    cuzk_free(*workers);
+    *workers = NULL;
+}
+
+void cuzk__shell_workers_free(cuzk_engine *e) {
+    free_workers(e, &e->witness, e->n_witness);
+    free_workers(e, &e->finishers, e->config.finishers);
+    free_workers(e, &e->verifiers, e->config.verifiers);
+    for (uint32_t d = 0; d < e->n_devices; d++)
+        free_workers(e, &e->devices[d].slots, e->n_slots);
 }
