@@ -99,12 +99,15 @@ const many = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 // The short form of an id: what tells two apart is mostly at its end.
 const short = (id) => (id.length > 18 ? `…${id.slice(-14)}` : id);
 
-// A colour that is a job's own.
+// A colour of a job's own: jobs that came one after another get far apart ones.
+const hues = new Map();
+
 function hue(id) {
-  let h = 2166136261;
-  for (let i = 0; i < id.length; i++) h = Math.imul(h ^ id.charCodeAt(i), 16777619);
-  h ^= h >>> 15;
-  return Math.round((h >>> 0) % 24 * 15);
+  if (!hues.has(id)) {
+    if (hues.size > 2000) hues.clear();
+    hues.set(id, Math.round((215 + hues.size * 137.5) % 360));
+  }
+  return hues.get(id);
 }
 
 // ---- building ----
@@ -185,7 +188,8 @@ function before(seconds) {
 
 function busyShare(index, seconds) {
   const now = samples.at(-1);
-  const then = before(seconds);
+  let then = before(seconds);
+  if (now.t - then.t < 3) then = { t: 0, busy: [] }; // the page is new: since the start
   return share(now.busy[index] - (then.busy[index] || 0), now.t - then.t);
 }
 
@@ -257,9 +261,11 @@ function updateLive(row, p) {
 }
 
 function showLive(s) {
-  const list = s.pipelines.slice(0, MAX_ROWS);
+  const live = s.pipelines.filter(isLive).slice(0, MAX_ROWS);
+  const ended = s.pipelines.filter((p) => !isLive(p)).slice(0, Math.max(3, 8 - live.length));
+  const list = [...live, ...ended];
   keyed($("live"), list, (p) => p.job_id, makeLive, updateLive);
-  const more = s.counters.live_jobs - list.filter((p) => p.state === "queued" || p.state === "running").length;
+  const more = s.counters.live_jobs - live.length;
   setText($("live-note"), more > 0 ? `and ${many(more, "more job")}` : list.length ? "" : "No job is under way.");
 }
 
@@ -328,6 +334,23 @@ function showQueues(s) {
     `${p.finish + p.verify + p.assemble} finishing; ${many(s.counters.retries, "retry", "retries")}, ${many(s.counters.refused, "refusal")}.`);
 }
 
+// What to do about a failure, by the stage that its message begins with.
+const REMEDIES = {
+  witness: "Check the input: it does not fit the circuit, or was damaged on its way. Make it again and submit it again.",
+  key: "Look at the key under Keys, and at its file; submit the job again when it loads.",
+  stage: "The device failed, not the job: see Devices, and submit it again.",
+  compute: "The device failed, not the job: see Devices, and submit it again.",
+  finish: "The device failed, not the job: see Devices, and submit it again.",
+  verify: "The result was wrong, also when tried again: see whether key and input belong together, and whether other jobs fail on that device.",
+  assemble: "The proofs do not make an answer together: check the input, and report it if it was right.",
+  deadline: "Submit it earlier, with a higher priority, or with a later deadline.",
+};
+
+function remedy(j) {
+  if (j.state === "cancelled") return "";
+  return REMEDIES[j.state === "deadline" ? "deadline" : j.message.split(/[:\s,]/, 1)[0]] || "";
+}
+
 const jobState = (j) => (j.state === "deadline" ? "too late" : j.state);
 const isLive = (j) => j.state === "queued" || j.state === "running";
 
@@ -341,7 +364,7 @@ function jobRows(jobs) {
   const rows = [];
   for (const j of jobs) {
     rows.push({ key: j.job_id, job: j });
-    if (j.message) rows.push({ key: `${j.job_id} why`, why: j });
+    if (j.message || j.state === "deadline") rows.push({ key: `${j.job_id} why`, why: j });
   }
   return rows;
 }
@@ -351,6 +374,7 @@ function makeJobRow(r) {
   if (r.why) {
     const cell = el("td");
     cell.colSpan = 8;
+    cell.append(el("p"), el("p", "quiet"));
     row.append(cell);
     return row;
   }
@@ -367,13 +391,15 @@ function makeJobRow(r) {
 function updateJobRow(now) {
   return (row, r) => {
     if (r.why) {
-      setText(row.firstChild, r.why.message);
+      const [what, how] = row.firstChild.children;
+      setText(what, `Why: ${r.why.message || "its deadline passed first"}`);
+      setText(how, remedy(r.why));
       return;
     }
     const j = r.job;
     const c = row.children;
     row.job = j;
-    row.classList.toggle("has-more", Boolean(j.message));
+    row.classList.toggle("has-more", Boolean(j.message) || j.state === "deadline");
     setText(c[0], j.job_id);
     c[0].title = [j.request_id && `request ${j.request_id}`, j.client && `from ${j.client}`, j.key && `key ${j.key}`].filter(Boolean).join(", ");
     setText(c[1], `${kind(j.proof_kind)}${j.priority === "critical" || j.priority === "high" ? `, ${j.priority}` : ""}`);
@@ -503,15 +529,15 @@ function lanes(now, from, devices) {
   }
   const list = [{ name: "Witnesses", bars: of.get("witness") || [] }];
   for (let d = 0; d < devices; d++) {
-    list.push({ name: devices > 1 ? `Device ${d} copies` : "Copies", bars: of.get(`copy ${d}`) || [] });
-    list.push({ name: devices > 1 ? `Device ${d} kernels` : "Kernels", bars: of.get(`device ${d}`) || [], tall: true });
+    list.push({ name: devices > 1 ? `${d} copies` : "Copies", bars: of.get(`copy ${d}`) || [] });
+    list.push({ name: devices > 1 ? `${d} kernels` : "Kernels", bars: of.get(`device ${d}`) || [], tall: true });
   }
   for (const l of list) l.rows = Math.min(12, pack(l.bars, now));
   return list;
 }
 
-function step(seconds) {
-  return [1, 2, 5, 10, 15, 30, 60, 120, 300].find((x) => seconds / x <= 8) || 600;
+function step(seconds, most) {
+  return [1, 2, 5, 10, 15, 30, 60, 120, 300].find((x) => seconds / x <= most) || 600;
 }
 
 function draw() {
@@ -523,10 +549,10 @@ function draw() {
   const now = marks.now + (performance.now() - marks.at) / 1000;
   const from = now - seconds;
   const list = lanes(now, from, marks.devices || 0);
-  const left = 118, top = 6, foot = 20;
+  const width = canvas.parentElement.clientWidth;
+  const left = width < 500 ? 84 : 126, top = 6, foot = 20;
   const rowHeight = (l) => (l.tall ? 16 : 9);
   const height = top + foot + list.reduce((h, l) => h + l.rows * rowHeight(l) + 8, 0);
-  const width = canvas.parentElement.clientWidth;
   const scale = devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
     canvas.width = Math.round(width * scale);
@@ -543,7 +569,7 @@ function draw() {
 
   g.strokeStyle = color("--line");
   g.fillStyle = color("--quiet");
-  const tick = step(seconds);
+  const tick = step(seconds, Math.max(1, Math.min(8, (width - left) / 75)));
   for (let t = 0; t <= seconds; t += tick) {
     const at = Math.round(width - (width - left) * t / seconds) - 0.5;
     g.beginPath();
@@ -559,7 +585,7 @@ function draw() {
     const h = rowHeight(l);
     g.textAlign = "left";
     g.fillStyle = color("--quiet");
-    g.fillText(l.name, 0, y + l.rows * h / 2, left - 8);
+    g.fillText(width < 500 || !/^\d/.test(l.name) ? l.name : `Device ${l.name}`, 0, y + l.rows * h / 2, left - 8);
     g.fillStyle = color("--track");
     g.globalAlpha = 0.45;
     g.fillRect(left, y, width - left, l.rows * h);
