@@ -24,6 +24,9 @@ cuzk_status cuzkd_providers_open(cuzkd_providers *out, const cuzkd_settings *s, 
                                  cuzk_err *err) CUZK_MUST_CHECK;
 void cuzkd_providers_close(cuzkd_providers *p);
 
+/* Those that prove, on the devices of the settings. */
+cuzk_status cuzkd_real_open(cuzkd_providers *out, const cuzkd_settings *s,
+                            cuzk_err *err) CUZK_MUST_CHECK;
 /* Those that sleep instead of proving. */
 cuzk_status cuzkd_mock_open(cuzkd_providers *out, const char *mock, cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* The daemon's settings: files, environment, command line, checks, memory. */
 #include "support.h"
 
+#include "devices.h"
 #include "settings.h"
 
 #include <sys/stat.h>
@@ -257,6 +258,60 @@ static void the_engine_is_told(void **state) {
     assert_string_equal(c.preload[1], "b");
 }
 
+/* ---- devices ---- */
+
+static void put_gpu(const char *bus, const char *text) {
+    char name[900];
+    snprintf(name, sizeof name, "%s.p/driver/nvidia/gpus/%s", path, bus);
+    for (char *p = name + strlen(path); *p; p++) {
+        if (*p != '/') continue;
+        *p = '\0';
+        (void)mkdir(name, 0700);
+        *p = '/';
+    }
+    (void)mkdir(name, 0700);
+    strncat(name, "/information", sizeof name - strlen(name) - 1);
+    FILE *out = fopen(name, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void devices_are_found_and_named(void **state) {
+    (void)state;
+    char words[8][CUZKD_DEVICE_WORD], proc[600], command[700];
+    cuzk_cfg_list list = {0};
+    uint32_t n;
+    snprintf(proc, sizeof proc, "%s.p", path);
+    assert_int_equal(cuzkd_devices(&list, proc, true, words, 8, &n, &err), CUZK_OK);
+    assert_int_equal(n, 1);
+    assert_string_equal(words[0], "cpu");
+    put_gpu("0000:41:00.0", "Model: X\nGPU UUID: \t GPU-bbb\n");
+    put_gpu("0000:01:00.0", "Model: X\nGPU UUID:   GPU-aaa\nBus: 1\n");
+    put_gpu("0000:02:00.0", "Model: X\n");
+    assert_int_equal(cuzkd_devices(&list, proc, true, words, 8, &n, &err), CUZK_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(words[0], "cuda:GPU-aaa");
+    assert_string_equal(words[1], "cuda:GPU-bbb");
+    assert_int_equal(cuzkd_devices(&list, proc, false, words, 8, &n, &err), CUZK_OK);
+    assert_string_equal(words[0], "cpu"); /* a program without CUDA */
+    static const char *const given[] = {"1", "cuda:0", "GPU-ccc", "cpu"};
+    static const char *const want[] = {"cuda:1", "cuda:0", "cuda:GPU-ccc", "cpu"};
+    for (list.n = 0; list.n < 4; list.n++)
+        snprintf(list.items[list.n], sizeof list.items[0], "%s", given[list.n]);
+    assert_int_equal(cuzkd_devices(&list, proc, true, words, 8, &n, &err), CUZK_OK);
+    assert_int_equal(n, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(words[i], want[i]);
+    snprintf(list.items[3], sizeof list.items[0], "0");
+    assert_int_equal(cuzkd_devices(&list, proc, true, words, 8, &n, &err), CUZK_STATUS_BAD_INPUT);
+    assert_non_null(strstr(err.msg, "cuda:0 twice"));
+    snprintf(list.items[3], sizeof list.items[0], "gpu0");
+    assert_int_equal(cuzkd_devices(&list, proc, true, words, 8, &n, &err), CUZK_STATUS_BAD_INPUT);
+    snprintf(command, sizeof command, "rm -r '%s'", proc);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_later_source_wins, defaults),
@@ -268,6 +323,7 @@ int main(void) {
         cmocka_unit_test(devices_are_kept_for_a_kind),
         cmocka_unit_test_setup(the_budget_leaves_a_margin, defaults),
         cmocka_unit_test_setup(a_reload_takes_what_may_change, defaults),
+        cmocka_unit_test(devices_are_found_and_named),
         cmocka_unit_test_setup(the_engine_is_told, defaults),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
