@@ -156,9 +156,15 @@ static bool no_room(int rc, int sys) {
            (rc == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG));
 }
 
+void cuzk__db_note(cuzk__db *db) {
+    const int e = errno; /* SQLite does not keep it where a commit fails */
+    db->sys_errno = db->h ? sqlite3_system_errno(db->h) : 0;
+    if (!db->sys_errno) db->sys_errno = e;
+}
+
 cuzk_status cuzk__db_error(cuzk__db *db, int rc, cuzk_err *err) {
-    int sys = db->sys_errno;
-    if (!sys && db->h) sys = sqlite3_system_errno(db->h);
+    if (!db->sys_errno) cuzk__db_note(db);
+    const int sys = db->sys_errno;
     db->sys_errno = 0;
     const char *path = db->path ? db->path : "journal";
     const int primary = rc & 0xff;
@@ -186,9 +192,11 @@ cuzk_status cuzk__db_error(cuzk__db *db, int rc, cuzk_err *err) {
         return cuzk_err_set(err, CUZK_STATUS_IO,
                             "%s: damaged: %s; start the daemon again, which checks it", path,
                             sqlite3_errstr(rc));
+    case SQLITE_IOERR:
+        return cuzk_err_set(err, CUZK_STATUS_IO, "%s: %s (SQLite %d): %s", path, sqlite3_errstr(rc),
+                            rc, sys ? strerror(sys) : "no reason is known");
     default:
-        return cuzk_err_set(err, primary == SQLITE_IOERR ? CUZK_STATUS_IO : CUZK_STATUS_BUG,
-                            "%s: %s (SQLite %d)%s%s", path, sqlite3_errstr(rc), rc, sys ? ": " : "",
-                            sys ? strerror(sys) : "");
+        return cuzk_err_set(err, CUZK_STATUS_BUG, "%s: %s (SQLite %d)", path, sqlite3_errstr(rc),
+                            rc);
     }
 }

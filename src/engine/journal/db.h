@@ -13,7 +13,7 @@ enum { CUZK__STATEMENTS = 64 };
 typedef struct cuzk__db {
     sqlite3 *h;
     char *path;
-    int sys_errno; /* of what failed last, when SQLite has forgotten it; 0: ask SQLite */
+    int sys_errno; /* of what failed, as cuzk__db_note found it; 0: not noted */
     struct {
         const char *sql; /* by address: literals */
         sqlite3_stmt *s;
@@ -56,6 +56,9 @@ int cuzk__q_run(cuzk__q *q);
 /* One integer of a statement without parameters; SQLite's code. */
 int cuzk__db_int(cuzk__db *db, const char *sql, int64_t *out);
 
+/* Remembers the system's reason for the call that failed just now, for a cuzk__db_error that comes
+ * after other calls. */
+void cuzk__db_note(cuzk__db *db);
 /* Our status and sentence for what failed on this connection. */
 cuzk_status cuzk__db_error(cuzk__db *db, int rc, cuzk_err *err);
 /* The code says that the file is not a sound database. */

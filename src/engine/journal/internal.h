@@ -92,7 +92,7 @@ struct cuzk_journal {
     /* the writer's own, once it runs */
     cuzk__db w;
     int wal_frames;
-    bool log_spoilt; /* a transaction failed: frames of it may be left in the log */
+    bool log_spoilt;   /* a transaction failed: frames of it may be left in the log */
     uint64_t last_job; /* in the database */
     bool broken;       /* a sync failed: nothing can be promised any more */
 

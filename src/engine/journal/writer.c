@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -138,6 +139,7 @@ static bool is_lost_sync(int rc) {
 /* [op, end) in one transaction; SQLite's code. */
 static int commit_group(cuzk_journal *j, cuzk__op *op, const cuzk__op *end, cuzk__effects *e) {
     const uint64_t last_job = j->last_job;
+    errno = 0;
     int rc = j->log_spoilt ? cuzk__log_begin(j) : SQLITE_OK;
     if (rc == SQLITE_OK) rc = cuzk__db_exec(&j->w, "BEGIN IMMEDIATE");
     if (rc != SQLITE_OK) return rc;
@@ -148,14 +150,8 @@ static int commit_group(cuzk_journal *j, cuzk__op *op, const cuzk__op *end, cuzk
     if (rc == SQLITE_OK) rc = cuzk__apply_state(j);
     if (rc == SQLITE_OK) rc = cuzk__db_exec(&j->w, "COMMIT");
     if (rc == SQLITE_OK) return rc;
-    if (!sqlite3_get_autocommit(j->w.h)) {
-        /* the reason is read before it is overwritten */
-        const int sys = sqlite3_system_errno(j->w.h);
-        cuzk__db_exec(&j->w, "ROLLBACK");
-        j->w.sys_errno = sys;
-    } else {
-        j->w.sys_errno = sqlite3_system_errno(j->w.h);
-    }
+    cuzk__db_note(&j->w);
+    if (!sqlite3_get_autocommit(j->w.h)) cuzk__db_exec(&j->w, "ROLLBACK");
     j->last_job = last_job;
     j->log_spoilt = true;
     return rc;

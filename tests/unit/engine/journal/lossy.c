@@ -43,6 +43,7 @@ static struct {
     int n;
     uint64_t random, operations, at;
     bool off;
+    int failing_syncs;
     sqlite3_vfs vfs, *real;
 } disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -261,7 +262,11 @@ static int x_sync(sqlite3_file *p, int flags) {
     (void)flags;
     if (!f) return SQLITE_OK;
     pthread_mutex_lock(&disk.lock);
-    const bool on = operate() && survives();
+    bool on = operate() && survives();
+    if (on && disk.failing_syncs) {
+        disk.failing_syncs--;
+        on = false;
+    }
     if (on) sync_file(f);
     pthread_mutex_unlock(&disk.lock);
     return on ? SQLITE_OK : SQLITE_IOERR_FSYNC;
@@ -412,6 +417,7 @@ void lossy_start(const char *dir, cuzk_journal_hooks *hooks) {
     forget();
     disk.at = 0;
     disk.off = false;
+    disk.failing_syncs = 0;
     memset(hooks, 0, sizeof *hooks);
     hooks->vfs = "lossy";
     hooks->step = on_step;
@@ -449,6 +455,12 @@ void lossy_arm(uint64_t at, uint64_t seed) {
     disk.operations = 0;
     disk.at = at;
     disk.off = false;
+}
+
+void lossy_fail_syncs(int n) {
+    pthread_mutex_lock(&disk.lock);
+    disk.failing_syncs = n;
+    pthread_mutex_unlock(&disk.lock);
 }
 
 int lossy_is_off(void) {

@@ -16,6 +16,8 @@
 void lossy_start(const char *dir, cuzk_journal_hooks *hooks);
 /* The disk holds what dir holds, synced. The power goes at operation `at` from now (0: never). */
 void lossy_arm(uint64_t at, uint64_t seed);
+/* The next n syncs of SQLite's files fail, the power stays on. */
+void lossy_fail_syncs(int n);
 /* Whether it has gone. */
 int lossy_is_off(void);
 /* Operations since arm. */
