@@ -164,8 +164,11 @@ static void act_lend(cuzk_engine *e, const cuzk_sched_action *a) {
     call *c = d->lend;
     d->lend = NULL;
     if (c && a->type == CUZK_ACT_LENT) {
-        c->yes = true;
-        cuzk__shell_answer(e, c, CUZK_OK, "lent");
+        if (cuzk__shell_answer(e, c, CUZK_OK, "lent")) return;
+        /* The scheduler is in the middle of a step: later. */
+        d->unlend = a->need;
+        d->unlend_note.handle = cuzk__shell_unlend;
+        cuzk__shell_post(e, &d->unlend_note);
     } else if (c && a->limit == 0) {
         cuzk__shell_answer(e, c, CUZK_STATUS_BUSY,
                            "device %u: another request for its memory waits", a->device);

@@ -82,6 +82,7 @@ cuzk_status cuzk__shell_call_wait(cuzk_engine *e, call *c, int64_t timeout, cons
             pthread_cond_wait(&c->wake, &e->calls_lock);
     }
     unlink_call(e, c);
+    c->left = true;
     if (c->done)
         st = c->status == CUZK_OK ? CUZK_OK : cuzk_err_set(err, c->status, "%s", c->err.msg);
     else if (e->calls_ended)
@@ -93,8 +94,9 @@ cuzk_status cuzk__shell_call_wait(cuzk_engine *e, call *c, int64_t timeout, cons
     return st;
 }
 
-void cuzk__shell_answer(cuzk_engine *e, call *c, cuzk_status st, const char *fmt, ...) {
+bool cuzk__shell_answer(cuzk_engine *e, call *c, cuzk_status st, const char *fmt, ...) {
     pthread_mutex_lock(&e->calls_lock);
+    const bool waits = !c->left;
     if (!c->done) {
         va_list ap;
         va_start(ap, fmt);
@@ -106,6 +108,7 @@ void cuzk__shell_answer(cuzk_engine *e, call *c, cuzk_status st, const char *fmt
     }
     pthread_mutex_unlock(&e->calls_lock);
     cuzk__shell_call_drop(c);
+    return waits;
 }
 
 /* The owner has stopped, so nobody else will answer. */

@@ -78,6 +78,12 @@ static cuzk_status ask(cuzk_engine *e, uint32_t device, uint64_t bytes, int64_t 
 
 /* A request whose caller waits no longer still holds the scheduler's place: what it gets is given
  * back at once. */
+void cuzk__shell_unlend(cuzk_engine *e, note *n) {
+    shell_dev *d = (shell_dev *)((char *)n - offsetof(shell_dev, unlend_note));
+    cuzk__shell_step(
+        e, &(cuzk_sched_event){.type = CUZK_EV_TAKE_BACK, .device = d->index, .bytes = d->unlend});
+}
+
 static void on_lend(cuzk_engine *e, note *n) {
     call *c = (call *)n;
     shell_dev *d = c->device;

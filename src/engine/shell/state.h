@@ -164,7 +164,8 @@ struct shell_dev {
     bool supervised;
     worker *slots;
     loader keys;
-    note up_note, down_note;
+    note up_note, down_note, unlend_note;
+    uint64_t unlend; /* bytes that were lent to nobody */
 
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -243,7 +244,7 @@ struct call {
     call *next;                /* in the list of what it waits for */
     atomic_uint refs;
     pthread_cond_t wake;
-    bool done;
+    bool done, left; /* answered; nobody waits any more */
     cuzk_status status;
     cuzk_err err;
     /* asked */
@@ -407,7 +408,8 @@ void cuzk__shell_loader_stop(loader *l);
 cuzk_status cuzk__shell_preload_kept(cuzk_engine *e, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* device.c */
-void *cuzk__shell_supervise(void *device_);
+void *cuzk__shell_supervise(void *arg);
+void cuzk__shell_unlend(cuzk_engine *e, note *n);
 /* It is gone, as somebody noticed. */
 void cuzk__shell_device_lost(shell_dev *d, const char *why);
 void cuzk__shell_on_lost(void *engine, uint32_t device);
@@ -445,8 +447,8 @@ cuzk_status cuzk__shell_call_new(cuzk_engine *e, call **out,
 cuzk_status cuzk__shell_call_wait(cuzk_engine *e, call *c, int64_t timeout, const char *what,
                                   cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk__shell_call_drop(call *c);
-/* The owner's answer; drops the owner's reference. */
-void cuzk__shell_answer(cuzk_engine *e, call *c, cuzk_status st, const char *fmt, ...)
+/* The owner's answer; drops the owner's reference. False: nobody waited any more. */
+bool cuzk__shell_answer(cuzk_engine *e, call *c, cuzk_status st, const char *fmt, ...)
     CUZK_PRINTF(4, 5);
 void cuzk__shell_calls_end(cuzk_engine *e);
 
