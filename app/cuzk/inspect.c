@@ -4,6 +4,7 @@
 #include "verbs.h"
 
 #include "format/binfile.h"
+#include "format/json_docs.h"
 
 #include <stdio.h>
 
@@ -11,17 +12,22 @@ static const char help[] =
     "usage: cuzk inspect FILE [OPTIONS]\n"
     "\n"
     "Explains a file of circom or snarkjs: .zkey, .wtns, .r1cs, .ptau, or a proof, verification\n"
-    "key or list of public signals in JSON. The kind is told from the contents. Sections with\n"
-    "their offsets, sizes, curve, counts; shares of points at infinity in a key, of zeros and "
-    "ones\n"
-    "in a witness; the contributions to a key. The file is checked on the way: what is readable\n"
-    "of a broken one is shown, followed by the error.\n"
+    "key or list of public signals in JSON; or of Filecoin: .params, .vk, .meta, .insecure, a "
+    "proof\n"
+    "of 192 bytes a partition, a C1 output (JSON, wrapped JSON, bincode), a request. The kind is\n"
+    "told from the contents, of Filecoin's keys from the name first. Sections with their offsets,\n"
+    "sizes, curve, counts; shares of points at infinity in a key, of zeros and ones in a witness;\n"
+    "the contributions to a key; a Filecoin key's circuit, its digest and whether it is the\n"
+    "published one. The file is checked on the way: what is readable of a broken one is shown,\n"
+    "followed by the error.\n"
     "\n"
-    "  --full         also check that every point of a .zkey is in its subgroup\n"
+    "  --full         also check that every point of a .zkey or .params is in its subgroup, and\n"
+    "                 compute the digest of a key over 1 GiB\n"
     "  --json         one JSON object instead of text\n"
     "  --threads N    threads to use; 0 (default): one per core\n"
     "\n"
-    "example: cuzk inspect circuit_final.zkey --full\n";
+    "examples: cuzk inspect circuit_final.zkey --full\n"
+    "          cuzk inspect c1.json\n";
 
 static cuzk_status inspect(cuzk_inspect *in, cuzk_err *err) {
     static const struct {
@@ -37,6 +43,10 @@ static cuzk_status inspect(cuzk_inspect *in, cuzk_err *err) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (kinds[i].format == format) return kinds[i].explain(in, err);
     }
+    cuzk_status st;
+    if (cuzk_json_kind_of((const char *)in->map.data, in->map.len) == CUZK_JSON_UNKNOWN &&
+        cuzk_inspect_filecoin(in, &st, err))
+        return st;
     return cuzk_inspect_json(in, err);
 }
 

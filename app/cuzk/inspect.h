@@ -21,5 +21,8 @@ cuzk_status cuzk_inspect_wtns(cuzk_inspect *in, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_inspect_r1cs(cuzk_inspect *in, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_inspect_ptau(cuzk_inspect *in, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_inspect_json(cuzk_inspect *in, cuzk_err *err) CUZK_MUST_CHECK;
+/* Filecoin's files; vanilla: C1 outputs and requests. False, and nothing reported: it is none. */
+bool cuzk_inspect_filecoin(cuzk_inspect *in, cuzk_status *st, cuzk_err *err) CUZK_MUST_CHECK;
+bool cuzk_inspect_vanilla(cuzk_inspect *in, cuzk_status *st, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

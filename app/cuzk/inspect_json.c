@@ -69,7 +69,8 @@ cuzk_status cuzk_inspect_json(cuzk_inspect *in, cuzk_err *err) {
         break;
     }
     return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                        "%s: offset 0: expected a zkey, wtns, r1cs or ptau file, or a proof, "
-                        "verification key or list of public signals in JSON, actual something else",
+                        "%s: offset 0: expected a zkey, wtns, r1cs or ptau file, a key, proof, C1 "
+                        "output or request of Filecoin, or a proof, verification key or list of "
+                        "public signals in JSON, actual something else",
                         in->path);
 }

@@ -3,6 +3,7 @@
 #include "format/params.h"
 #include "groth16/params_key.h"
 #include "keys/files.h"
+#include "keys/strays.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,16 +36,16 @@ static cuzk_status check_params(const job *j, const char *path, const cuzk_param
     return CUZK_OK;
 }
 
-static cuzk_status counts_of(const job *j, cuzk_params_counts *out, cuzk_err *err) {
+cuzk_status cuzk_keys_counts(cuzk_params_counts *out, const cuzk_circuit *circuit, cuzk_err *err) {
     cuzk_r1cs *r;
     cuzk_r1cs_density d;
-    CUZK_TRY(cuzk_circuit_compact(&r, j->f->circuit, err));
+    CUZK_TRY(cuzk_circuit_compact(&r, circuit, err));
     cuzk_status st = cuzk_r1cs_density_of(&d, r);
     if (st == CUZK_OK) {
         cuzk_params_counts_of(out, r, &d);
         cuzk_r1cs_density_free(&d);
     } else {
-        cuzk_err_set(err, st, "not enough memory for %s", j->f->circuit->name);
+        cuzk_err_set(err, st, "not enough memory for %s", circuit->name);
     }
     cuzk_r1cs_free(r);
     return st;
@@ -68,7 +69,7 @@ static cuzk_status check_pair(const job *j, const cuzk_map *vk, cuzk_err *err) {
 static cuzk_status check_contents(const job *j, cuzk__file_kind kind, const cuzk_map *map,
                                   cuzk__facts *facts, cuzk_err *err) {
     cuzk_params_counts want;
-    CUZK_TRY(counts_of(j, &want, err));
+    CUZK_TRY(cuzk_keys_counts(&want, j->f->circuit, err));
     if (kind == CUZK__PARAMS) return check_params(j, j->f->path[kind], &want, facts, map, err);
     cuzk_params_vk vk;
     CUZK_TRY(cuzk_params_vk_from_bytes(&vk, map->data, map->len, j->f->path[kind], want.ic,
@@ -137,5 +138,6 @@ cuzk_status cuzk_keys_check(const char *dir, cuzk_pool *pool, FILE *progress,
         }
         cuzk__files_free(&files);
     }
+    if (st == CUZK_OK) st = cuzk__keys_strays(dir, put, ctx, n, err);
     return st;
 }

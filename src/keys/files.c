@@ -70,6 +70,37 @@ cuzk_status cuzk_keys_own(bool *own, const char *dir, const char *path, cuzk_err
     return CUZK_OK;
 }
 
+const cuzk_circuit *cuzk_keys_circuit_of(const char *path, cuzk_params_name *name) {
+    const char *tail = strrchr(path, '/');
+    const cuzk_circuit *c;
+    cuzk_params_name k;
+    tail = tail ? tail + 1 : path;
+    for (size_t i = 0; (c = cuzk_circuit_at(i)) != NULL; i++) {
+        if (cuzk_filecoin_params_name(&k, c) != CUZK_OK) continue;
+        const size_t n = strlen(k.stem);
+        if (strncmp(tail, k.stem, n) != 0) continue;
+        for (int s = 0; s < CUZK__FILE_KINDS; s++) {
+            if (strcmp(tail + n, cuzk__file_suffix[s]) != 0) continue;
+            if (name) *name = k;
+            return c;
+        }
+    }
+    return NULL;
+}
+
+bool cuzk_keys_sidecar_beside(const char *path) {
+    cuzk_buf b = CUZK_BUF_INIT;
+    const char *dot = strrchr(path, '.');
+    struct stat st;
+    if (!dot) return false;
+    cuzk_buf_append(&b, path, (size_t)(dot - path));
+    cuzk_buf_puts(&b, cuzk__file_suffix[CUZK__SIDECAR]);
+    const bool there =
+        cuzk_buf_status(&b) == CUZK_OK && stat(b.data, &st) == 0 && S_ISREG(st.st_mode);
+    cuzk_buf_free(&b);
+    return there;
+}
+
 void cuzk__digest_text(char out[CUZK_PARAMS_DIGEST_HEX + 1], const uint8_t hash[64]) {
     for (size_t i = 0; i < CUZK_PARAMS_DIGEST_HEX / 2; i++)
         snprintf(out + 2 * i, 3, "%02x", hash[i]);
@@ -98,5 +129,13 @@ cuzk_status cuzk__file_digest(cuzk__facts *facts, const cuzk_map *map, const cha
     if (st != CUZK_OK) return cuzk_err_set(err, st, "%s: BLAKE2b-512 failed", path);
     cuzk__digest_text(facts->digest, hash);
     cuzk__facts_put(facts, map);
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_keys_digest(char out[CUZK_PARAMS_DIGEST_HEX + 1], const cuzk_map *map,
+                             const char *path, FILE *progress, cuzk_err *err) {
+    cuzk__facts facts;
+    CUZK_TRY(cuzk__file_digest(&facts, map, path, progress, err));
+    memcpy(out, facts.digest, sizeof facts.digest);
     return CUZK_OK;
 }

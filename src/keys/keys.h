@@ -17,6 +17,7 @@
 #ifndef CUZK_KEYS_KEYS_H
 #define CUZK_KEYS_KEYS_H
 
+#include "base/file.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "circuit/circuits.h"
@@ -104,17 +105,32 @@ cuzk_status cuzk_keys_setup(const cuzk_circuit *circuit, const cuzk_r1cs *r1cs,
 cuzk_status cuzk_keys_own(bool *own, const char *dir, const char *path,
                           cuzk_err *err) CUZK_MUST_CHECK;
 
-/* ---- looking at a directory ---- */
+/* ---- looking at files ---- */
+
+/* The circuit whose key's file would have this name (a path or not), with any of the endings
+ * .params, .vk, .meta, .insecure; NULL when none would. *name (may be NULL) takes its facts. */
+const cuzk_circuit *cuzk_keys_circuit_of(const char *path, cuzk_params_name *name);
+/* How many points a circuit's key has. Takes the time of cuzk_circuit_compact. */
+cuzk_status cuzk_keys_counts(cuzk_params_counts *out, const cuzk_circuit *circuit,
+                             cuzk_err *err) CUZK_MUST_CHECK;
+/* The digest by which published files are known, of a file mapped from path: 32 hexadecimal digits
+ * and a NUL. Of large files it is remembered. */
+cuzk_status cuzk_keys_digest(char out[CUZK_PARAMS_DIGEST_HEX + 1], const cuzk_map *map,
+                             const char *path, FILE *progress, cuzk_err *err) CUZK_MUST_CHECK;
+/* Whether NAME.insecure stands beside the file of a key. */
+bool cuzk_keys_sidecar_beside(const char *path);
 
 typedef enum cuzk_key_state {
     CUZK_KEY_OFFICIAL,    /* the published file */
     CUZK_KEY_DEVELOPMENT, /* another, well formed, with a sidecar */
     CUZK_KEY_DIFFERS,     /* another, well formed, without one */
     CUZK_KEY_BAD,         /* malformed, of another circuit, or unreadable: see err */
+    CUZK_KEY_STRAY,       /* looks like a key's file, and no program takes it; or is not there and
+                             should be: see err */
 } cuzk_key_state;
 
 typedef struct cuzk_key_report {
-    const char *circuit, *file; /* file: without the directory */
+    const char *circuit, *file; /* file: without the directory; circuit: NULL when unknown */
     uint64_t bytes;
     cuzk_key_state state;
     char digest[33];
@@ -123,8 +139,8 @@ typedef struct cuzk_key_report {
 } cuzk_key_report;
 
 /* Reports on every .params and .vk of a circuit we know that is in dir, in the order of
- * cuzk_circuit_at. A file that is not the official one is checked point by point. *n: how many.
- * Errors are those of the machine; bad files are reports. */
+ * cuzk_circuit_at, then on strays. A file that is not the official one is checked point by point.
+ * *n: how many. Errors are those of the machine; bad files are reports. */
 cuzk_status cuzk_keys_check(const char *dir, cuzk_pool *pool, FILE *progress,
                             void (*put)(void *ctx, const cuzk_key_report *report), void *ctx,
                             size_t *n, cuzk_err *err) CUZK_MUST_CHECK;

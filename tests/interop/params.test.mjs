@@ -82,6 +82,74 @@ test('a damaged key is named with section and offset', (t) => {
   assert.equal(statSync(path).size, 5_000_000);
 });
 
+test('what looks like a key and is none', (t) => {
+  const dir = place(t);
+  const rows = () => JSON.parse(cuzk('params', 'check', dir, '--json').stdout);
+  const strays = () => rows().filter((r) => r.state === 'stray').map((r) => [r.circuit, r.file]);
+  cuzkOk('setup', '--circuit', 'wpost-2k', '--insecure-seed', '00', dir);
+  assert.deepEqual(strays(), []);
+  assert.equal(cuzk('params', 'check', dir).status, 0);
+
+  // names
+  const wrongHash = `${stem.slice(0, -3)}abc.params`;
+  const odd = [
+    [wrongHash, /begins like the files of wpost-2k \(-0170db1f\.\.\.\).*hash of another circuit/],
+    [`v27-${stem.slice(4)}.vk`, /of version 27 of Filecoin's keys, which are at 28/],
+    ['v28-proof-of-something-0123.params', /no circuit that cuzk knows has this name/],
+    ['mine.vk', /not the name of a key/],
+    ['a\nb.meta', /not the name of a key/],
+  ];
+  for (const [name] of odd) writeFileSync(join(dir, name), 'x');
+  writeFileSync(join(dir, 'v28-fil-inner-product-v1.srs'), 'not ours to judge');
+  writeFileSync(join(dir, 'notes.txt'), 'nor this');
+  const found = rows().filter((r) => r.state === 'stray');
+  assert.deepEqual(found.map((r) => r.file), odd.map(([name]) => name).sort());
+  for (const [name, reason] of odd) {
+    const row = found.find((r) => r.file === name);
+    assert.equal(row.circuit, null);
+    assert.equal(row.bytes, 1);
+    assert.match(row.reason, reason);
+    assert.ok(row.reason.includes(join(dir, name.replace('\n', '?'))), row.reason);
+  }
+  const text = cuzk('params', 'check', dir);
+  assert.equal(text.status, 1);
+  assert.match(text.stdout, /^stray +- +mine\.vk$/m);
+  assert.match(text.stdout, /^stray +- +a\?b\.meta$/m);
+  for (const [name] of odd) rmSync(join(dir, name));
+  assert.equal(cuzk('params', 'check', dir).status, 0);
+
+  // a .meta with other contents
+  const meta = join(dir, names[1]);
+  for (const contents of ['', 'junk', '{"sector_size":2049}', '{"sector_size":2048}}', '{}']) {
+    writeFileSync(meta, contents);
+    const [row] = rows().filter((r) => r.state === 'stray');
+    assert.deepEqual([row.circuit, row.file], ['wpost-2k', names[1]], contents);
+    assert.match(row.reason, /expected \{"sector_size":2048\}/);
+    assert.equal(cuzk('params', 'check', dir).status, 1);
+  }
+  for (const contents of ['{"sector_size":2048}', ' { "sector_size": 2048 }\n']) {
+    writeFileSync(meta, contents);
+    assert.deepEqual(strays(), [], contents);
+  }
+
+  // halves of a set: a .vk alone is enough to verify, a .params is not
+  const keep = readFileSync(join(dir, names[3]));
+  rmSync(join(dir, names[3]));
+  assert.deepEqual(strays(), [['wpost-2k', names[3]]]);
+  assert.match(rows().at(-1).reason, /not there, though the \.params is.*cuzk setup --circuit/);
+  writeFileSync(join(dir, names[3]), keep);
+  rmSync(join(dir, names[2]));
+  assert.deepEqual(strays(), []);
+  assert.equal(cuzk('params', 'check', dir).status, 0);
+  rmSync(join(dir, names[3]));
+  assert.deepEqual(strays(), [['wpost-2k', names[0]], ['wpost-2k', names[1]]]);
+  assert.match(rows()[0].reason, /no \.params and no \.vk stand beside it/);
+  assert.match(cuzk('params', 'check', dir).stderr, /no key of a known circuit/);
+
+  // a directory that is none
+  assert.equal(cuzk('params', 'check', join(dir, 'nowhere')).status, 4);
+});
+
 test('wrong use', (t) => {
   const dir = place(t);
   const wrong = [
