@@ -45,8 +45,8 @@ typedef struct cuzk__grpc_shared {
 
 cuzk__grpc_shared *cuzk__grpc_shared_ref(cuzk__grpc_shared *sh);
 void cuzk__grpc_shared_unref(cuzk__grpc_shared *sh);
-/* Takes n bytes of the budget, if they are there. */
-bool cuzk__grpc_budget_take(cuzk__grpc_shared *sh, uint64_t n);
+/* Takes n bytes of the budget, if no more than most are then in use. */
+bool cuzk__grpc_budget_take(cuzk__grpc_shared *sh, uint64_t n, uint64_t most);
 /* Any thread. */
 void cuzk__grpc_budget_give(cuzk__grpc_shared *sh, uint64_t n);
 

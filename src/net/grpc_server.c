@@ -29,10 +29,10 @@ void cuzk__grpc_shared_unref(cuzk__grpc_shared *sh) {
     if (sh && atomic_fetch_sub_explicit(&sh->refs, 1, memory_order_acq_rel) == 1) cuzk_free(sh);
 }
 
-bool cuzk__grpc_budget_take(cuzk__grpc_shared *sh, uint64_t n) {
+bool cuzk__grpc_budget_take(cuzk__grpc_shared *sh, uint64_t n, uint64_t most) {
     uint64_t used = atomic_load(&sh->used);
     do {
-        if (n > sh->budget - used) return false;
+        if (used > most || n > most - used) return false;
     } while (!atomic_compare_exchange_weak(&sh->used, &used, used + n));
     return true;
 }
@@ -49,7 +49,10 @@ void cuzk__grpc_serve_waiters(cuzk_grpc_server *s) {
     while (s->waiters) {
         cuzk_grpc_call *call = s->waiters;
         const uint64_t rest = call->frames.len - CUZK__SMALL;
-        if (!cuzk__grpc_budget_take(s->shared, rest)) return;
+        /* a quarter stays for those who wait, and what the others of them hold does not count */
+        const uint64_t most =
+            s->shared->budget - s->shared->budget / 4 + s->waiting_bytes - CUZK__SMALL;
+        if (!cuzk__grpc_budget_take(s->shared, rest, most)) return;
         atomic_fetch_add(&call->charged, rest);
         cuzk_grpc_call_ref(call);
         cuzk__call_granted(call);
@@ -116,6 +119,8 @@ static cuzk_status set_limits(cuzk_grpc_limits *l, cuzk_err *err) {
     default_ns(&l->ping_wait_ns, 20);
     if (l->max_message > UINT32_MAX) l->max_message = UINT32_MAX;
     /* A quarter may be held by requests that wait; the largest must fit beside them. */
+    if (l->request_budget < 4 * CUZK__SMALL)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "a request budget of less than 256 KiB");
     if (l->max_message > l->request_budget - l->request_budget / 4)
         return cuzk_err_set(err, CUZK_STATUS_USAGE,
                             "a message of %llu bytes does not fit a request budget of %llu, of "

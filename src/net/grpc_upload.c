@@ -22,7 +22,7 @@ static void give_back(cuzk_grpc_call *call, uint64_t n) {
 }
 
 static bool take(cuzk_grpc_call *call, uint64_t n) {
-    if (!cuzk__grpc_budget_take(call->shared, n)) return false;
+    if (!cuzk__grpc_budget_take(call->shared, n, call->shared->budget)) return false;
     atomic_fetch_add(&call->charged, n);
     return true;
 }

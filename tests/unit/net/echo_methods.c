@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Atomic unsigned echo_cancelled, echo_hanging;
+_Atomic unsigned echo_cancelled, echo_hanging, echo_threads;
 
 static void echo(void *ctx, cuzk_grpc_call *call) {
     const uint8_t *p;
@@ -32,17 +32,20 @@ static void length(void *ctx, cuzk_grpc_call *call) {
 static void spawn(void *(*fn)(void *), cuzk_grpc_call *call) {
     pthread_t t;
     cuzk_grpc_call_ref(call);
+    atomic_fetch_add(&echo_threads, 1);
     if (pthread_create(&t, NULL, fn, call) == 0) {
         pthread_detach(t);
         return;
     }
     cuzk_grpc_fail(call, CUZK_GRPC_RESOURCE_EXHAUSTED, "no thread");
     cuzk_grpc_call_unref(call);
+    atomic_fetch_sub(&echo_threads, 1);
 }
 
 static void *later_thread(void *arg) {
     echo(NULL, arg);
     cuzk_grpc_call_unref(arg);
+    atomic_fetch_sub(&echo_threads, 1);
     return NULL;
 }
 
@@ -68,6 +71,7 @@ static void *count_thread(void *arg) {
         cuzk_grpc_send(arg, text, (size_t)snprintf(text, sizeof text, "%lu", i));
     cuzk_grpc_end(arg, CUZK_GRPC_OK, NULL, NULL, 0);
     cuzk_grpc_call_unref(arg);
+    atomic_fetch_sub(&echo_threads, 1);
     return NULL;
 }
 
@@ -81,6 +85,7 @@ static void *flood_thread(void *arg) {
     while (cuzk_grpc_send(arg, block, sizeof block) == CUZK_OK) {
     }
     cuzk_grpc_call_unref(arg);
+    atomic_fetch_sub(&echo_threads, 1);
     return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t setting(const char *name) {
     const char *text = getenv(name);
@@ -72,6 +73,8 @@ static cuzk_status serve(int argc, char **argv, cuzk_err *err) {
     fflush(stdout);
     commands(server, loop);
     CUZK_TRY(cuzk_net_post(loop, free_server, server));
+    while (atomic_load(&echo_threads))
+        usleep(1000);
     cuzk_net_loop_free(loop);
     cuzk_net_access_free(access);
     return CUZK_OK;

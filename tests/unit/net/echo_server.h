@@ -23,5 +23,6 @@ extern const size_t echo_methods_n;
 
 extern _Atomic unsigned echo_cancelled; /* calls whose on_cancel was called */
 extern _Atomic unsigned echo_hanging;   /* Hang calls held now */
+extern _Atomic unsigned echo_threads;   /* that hold calls; none when the loop is freed */
 
 #endif

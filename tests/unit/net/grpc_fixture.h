@@ -54,12 +54,6 @@ static inline void free_server(void *ctx) {
     cuzk_grpc_server_free(ctx);
 }
 
-static inline void stop(fixture *f) {
-    assert_int_equal(cuzk_net_post(f->loop, free_server, f->server), CUZK_OK);
-    cuzk_net_loop_free(f->loop);
-    cuzk_net_access_free(f->access);
-}
-
 /* Waits (20 s at most) until the expression holds. */
 #define UNTIL(cond)                                                                                \
     do {                                                                                           \
@@ -68,6 +62,13 @@ static inline void stop(fixture *f) {
             usleep(1000);                                                                          \
         assert_true(cond);                                                                         \
     } while (0)
+
+static inline void stop(fixture *f) {
+    assert_int_equal(cuzk_net_post(f->loop, free_server, f->server), CUZK_OK);
+    UNTIL(atomic_load(&echo_threads) == 0);
+    cuzk_net_loop_free(f->loop);
+    cuzk_net_access_free(f->access);
+}
 
 static inline cuzk_grpc_stats stats_of(const fixture *f) {
     cuzk_grpc_stats s;
