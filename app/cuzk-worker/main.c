@@ -119,6 +119,13 @@ static void withdraw(void) {
     (void)setrlimit(RLIMIT_CORE, &none);
 }
 
+static cuzk_status plan(void *self, const char *key, cuzk_device_plan *out, cuzk_err *err) {
+    cuzk_backend_plan p;
+    CUZK_TRY(cuzk_local_plan(self, 0, key, &p, err));
+    *out = (cuzk_device_plan){p.key, p.slot, p.slot_pin};
+    return CUZK_OK;
+}
+
 static cuzk_status serve(options *o, bool *orderly, cuzk_err *err) {
     cuzk_local *local;
     int type = 0;
@@ -138,6 +145,7 @@ static cuzk_status serve(options *o, bool *orderly, cuzk_err *err) {
     const cuzk_serve_config config = {.fd = o->fd,
                                       .ops = &cuzk_local_devices,
                                       .self = local,
+                                      .plan = plan,
                                       .broken = worker_device_broken,
                                       .ctx = &o->device,
                                       .inject = o->inject};

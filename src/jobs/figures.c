@@ -30,21 +30,23 @@ static cuzk_status plan_on_cpu(const cuzk_jobs *j, const cuzk_proving_key *shape
 }
 
 /* own: bytes of the key in the process that computes. */
-static cuzk_status on_device(const cuzk_jobs *j, const cuzk_proving_key *shape, uint64_t own,
-                             cuzk__figures *f, cuzk_err *err) {
+static cuzk_status on_device(const cuzk_jobs *j, const char *name, const cuzk_proving_key *shape,
+                             uint64_t own, cuzk__figures *f, cuzk_err *err) {
     const cuzk_jobs_config *c = &j->config;
     cuzk_backend_plan plan;
-    if (c->device_plan)
-        CUZK_TRY(c->device_plan(c->device_plan_ctx, shape, &plan, err));
-    else
+    if (c->device_plan) {
+        CUZK_TRY(c->device_plan(c->device_plan_ctx, name, &plan, err));
+    } else {
         CUZK_TRY(plan_on_cpu(j, shape, &plan, err));
-    f->worker = own;
-    f->device = plan.key + (c->device_plan ? 0 : own);
+        plan.key += own;
+    }
+    f->device = plan.key;
     f->slot = plan.slot;
     return CUZK_OK;
 }
 
-static cuzk_status of_system(cuzk_jobs *j, const cuzk_r1cs *r, cuzk__figures *f, cuzk_err *err) {
+static cuzk_status of_system(cuzk_jobs *j, const cuzk_circuit *c, const cuzk_r1cs *r,
+                             cuzk__figures *f, cuzk_err *err) {
     cuzk_r1cs_density density;
     cuzk_proving_key shape;
     if (cuzk_r1cs_density_of(&density, r) != CUZK_OK) return cuzk__jobs_no_memory(err);
@@ -56,7 +58,7 @@ static cuzk_status of_system(cuzk_jobs *j, const cuzk_r1cs *r, cuzk__figures *f,
               (uint64_t)r->n_inputs * shape.curve->g1.point_size;
     f->witness = cuzk__jobs_witness_layout(r).bytes;
     f->scratch = (uint64_t)r->n_free * sizeof(cuzk_u256);
-    return on_device(j, &shape, rows + cuzk_params_key_bytes(&shape), f, err);
+    return on_device(j, c->name, &shape, rows + cuzk_params_key_bytes(&shape), f, err);
 }
 
 static bool kept(cuzk_jobs *j, const cuzk_circuit *c, cuzk__figures *out) {
@@ -77,7 +79,7 @@ cuzk_status cuzk__jobs_figures(cuzk_jobs *j, const cuzk_circuit *c, cuzk__figure
     if (kept(j, c, out)) return CUZK_OK;
     memset(out, 0, sizeof *out);
     CUZK_TRY(cuzk_circuit_compact(&r, c, err));
-    cuzk_status st = of_system(j, r, out, err);
+    cuzk_status st = of_system(j, c, r, out, err);
     cuzk_r1cs_free(r);
     if (st != CUZK_OK) return st;
     out->circuit = c;
@@ -89,13 +91,13 @@ cuzk_status cuzk__jobs_figures(cuzk_jobs *j, const cuzk_circuit *c, cuzk__figure
     return st == CUZK_OK ? CUZK_OK : cuzk__jobs_no_memory(err);
 }
 
-cuzk_status cuzk__jobs_zkey_figures(cuzk_jobs *j, const cuzk_zkey *zk, cuzk__figures *out,
-                                    cuzk_err *err) {
+cuzk_status cuzk__jobs_zkey_figures(cuzk_jobs *j, const char *name, const cuzk_zkey *zk,
+                                    cuzk__figures *out, cuzk_err *err) {
     cuzk_proving_key shape;
     cuzk_zkey_proving_key(zk, &shape);
     memset(out, 0, sizeof *out);
     out->witness = (uint64_t)zk->n_vars * sizeof(cuzk_u256);
     out->host = sizeof(cuzk__jobs_key) + ((uint64_t)zk->n_public + 1) * zk->curve->g1.point_size;
     /* the file is mapped, and all of it is read for every proof */
-    return on_device(j, &shape, zk->len, out, err);
+    return on_device(j, name, &shape, zk->len, out, err);
 }

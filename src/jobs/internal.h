@@ -37,7 +37,6 @@ cuzk_status cuzk__jobs_params(char **path, uint64_t *size, const cuzk_jobs_keys 
 typedef struct cuzk__figures {
     const cuzk_circuit *circuit; /* whose, while they are kept */
     uint64_t host;               /* of the key, in the daemon */
-    uint64_t worker;             /* of the key, in a worker process that computes on the CPU */
     uint64_t device, slot;       /* of the key and of a slot on the device */
     uint64_t witness, scratch;   /* of one witness */
 } cuzk__figures;
@@ -45,8 +44,8 @@ typedef struct cuzk__figures {
 /* Of a circuit: worked out once (seconds for the largest), then kept. */
 cuzk_status cuzk__jobs_figures(cuzk_jobs *j, const cuzk_circuit *c, cuzk__figures *out,
                                cuzk_err *err) CUZK_MUST_CHECK;
-cuzk_status cuzk__jobs_zkey_figures(cuzk_jobs *j, const cuzk_zkey *zk, cuzk__figures *out,
-                                    cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk__jobs_zkey_figures(cuzk_jobs *j, const char *name, const cuzk_zkey *zk,
+                                    cuzk__figures *out, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Where the parts of a compact witness are in its memory. */
 typedef struct cuzk__witness_layout {

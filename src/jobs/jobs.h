@@ -32,10 +32,9 @@ typedef struct cuzk_jobs_keys {
 typedef struct cuzk_jobs_config {
     cuzk_jobs_keys keys;
     cuzk_pool *pool; /* that witnesses share; may be NULL; must outlive the jobs */
-    /* What a key and a slot take on a device: NULL: on the CPU with device_threads threads (0: one
-     * a core). `key` as of cuzk_backend_ops.plan. */
-    cuzk_status (*device_plan)(void *ctx, const cuzk_proving_key *key, cuzk_backend_plan *out,
-                               cuzk_err *err);
+    /* What a key and a slot take on the devices (a key's own bytes counted where they stay in a
+     * worker's memory). NULL: on a CPU with device_threads threads (0: one a core). */
+    cuzk_status (*device_plan)(void *ctx, const char *key, cuzk_backend_plan *out, cuzk_err *err);
     void *device_plan_ctx;
     unsigned device_threads;
 } cuzk_jobs_config;

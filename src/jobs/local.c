@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "groth16/assemble.h"
+#include "groth16/params_key.h"
 #include "jobs/internal.h"
 #include "jobs/points.h"
 #include "keys/keys.h"
@@ -201,6 +202,51 @@ static cuzk_status key_free(void *self, uint32_t n, const char *key, cuzk_err *e
         if (d->slots[i].key == k) empty_slot(d, &d->slots[i]);
     drop_key(d, k);
     return CUZK_OK;
+}
+
+static cuzk_status plan_circuit(const device *d, const cuzk_circuit *c, cuzk_backend_plan *out,
+                                uint64_t *own, cuzk_err *err) {
+    cuzk_r1cs_density density;
+    cuzk_proving_key shape;
+    cuzk_r1cs *r;
+    CUZK_TRY(cuzk_circuit_compact(&r, c, err));
+    cuzk_status st = cuzk_r1cs_density_of(&density, r);
+    if (st == CUZK_OK) {
+        st = cuzk_params_key_shape(&shape, r, &density, err);
+        cuzk_r1cs_density_free(&density);
+        if (st == CUZK_OK) st = d->backend->ops->plan(d->backend, &shape, out, err);
+        if (st == CUZK_OK) *own = cuzk_r1cs_bytes(r) + cuzk_params_key_bytes(&shape);
+    } else {
+        cuzk__jobs_no_memory(err);
+    }
+    cuzk_r1cs_free(r);
+    return st;
+}
+
+static cuzk_status plan_zkey(const device *d, const char *path, cuzk_backend_plan *out,
+                             uint64_t *own, cuzk_err *err) {
+    cuzk_proving_key shape;
+    cuzk_zkey *zk;
+    CUZK_TRY(cuzk_zkey_open(&zk, path, CUZK_ZKEY_CHECK_SIZES, NULL, err));
+    cuzk_zkey_proving_key(zk, &shape);
+    *own = zk->len;
+    const cuzk_status st = d->backend->ops->plan(d->backend, &shape, out, err);
+    cuzk_zkey_free(zk);
+    return st;
+}
+
+cuzk_status cuzk_local_plan(cuzk_local *l, uint32_t n, const char *key, cuzk_backend_plan *out,
+                            cuzk_err *err) {
+    device *d;
+    cuzk__where w;
+    uint64_t own = 0;
+    CUZK_TRY(get(l, n, &d, err));
+    CUZK_TRY(cuzk__jobs_where(&w, &l->config.keys, key, err));
+    const cuzk_status st = w.circuit ? plan_circuit(d, w.circuit, out, &own, err)
+                                     : plan_zkey(d, w.path, out, &own, err);
+    cuzk_free(w.path);
+    if (st == CUZK_OK && !d->keeps_slots) out->key += own;
+    return st;
 }
 
 /* ---- partitions ---- */

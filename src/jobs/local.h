@@ -29,6 +29,11 @@ void cuzk_local_free(cuzk_local *l);
  * CUZK_LOCAL_RESULTS. A witness must stay mapped until its compute has returned. */
 extern const cuzk_device_ops cuzk_local_devices;
 
+/* What a key takes on a device that is open, without loading it; on a device that keeps no slots
+ * (the CPU) with the key's own bytes. */
+cuzk_status cuzk_local_plan(cuzk_local *l, uint32_t device, const char *key, cuzk_backend_plan *out,
+                            cuzk_err *err) CUZK_MUST_CHECK;
+
 /* cuzk_local_config.open for the CPU; ctx: the cuzk_pool that it computes with, or NULL. */
 cuzk_status cuzk_local_open_cpu(void *ctx, uint32_t device, cuzk_backend **out,
                                 cuzk_engine_device_info *info, bool *keeps_slots,

@@ -56,12 +56,12 @@ static cuzk_status keys(void *self,
     return cuzk__jobs_list(&j->config.keys, put, ctx, err);
 }
 
-static cuzk_status zkey_plan(cuzk_jobs *j, const char *path, cuzk_engine_key_plan *out,
-                             cuzk_err *err) {
+static cuzk_status zkey_plan(cuzk_jobs *j, const char *name, const char *path,
+                             cuzk_engine_key_plan *out, cuzk_err *err) {
     cuzk__figures f;
     cuzk_zkey *zk;
     CUZK_TRY(cuzk_zkey_open(&zk, path, CUZK_ZKEY_CHECK_SIZES, NULL, err));
-    const cuzk_status st = cuzk__jobs_zkey_figures(j, zk, &f, err);
+    const cuzk_status st = cuzk__jobs_zkey_figures(j, name, zk, &f, err);
     if (st == CUZK_OK) *out = (cuzk_engine_key_plan){f.host, f.device, zk->len};
     cuzk_zkey_free(zk);
     return st;
@@ -90,7 +90,7 @@ static cuzk_status key_plan(void *self, const char *key, cuzk_engine_key_plan *o
     cuzk__where w;
     CUZK_TRY(cuzk__jobs_where(&w, &j->config.keys, key, err));
     const cuzk_status st =
-        w.circuit ? circuit_plan(j, w.circuit, out, err) : zkey_plan(j, w.path, out, err);
+        w.circuit ? circuit_plan(j, w.circuit, out, err) : zkey_plan(j, w.name, w.path, out, err);
     cuzk_free(w.path);
     return st;
 }

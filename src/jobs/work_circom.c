@@ -54,7 +54,7 @@ static cuzk_status use_key(cuzk_jobs *j, cuzk__job *job, const cuzk__where *w,
     cuzk_zkey *zk;
     CUZK_TRY(cuzk_zkey_open(&zk, w->path, CUZK_ZKEY_CHECK_SIZES, NULL, err));
     cuzk_status st = fits(zk, job->wtns, w->name, err);
-    if (st == CUZK_OK) st = cuzk__jobs_zkey_figures(j, zk, &f, err);
+    if (st == CUZK_OK) st = cuzk__jobs_zkey_figures(j, w->name, zk, &f, err);
     if (st == CUZK_OK) {
         job->n_public = zk->n_public;
         plan->witness_host = f.witness;

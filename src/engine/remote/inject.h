@@ -6,7 +6,7 @@
  *          error    the call fails
  *          sticky   this call and every later one fails, as after a fault of a GPU
  *          flip     a bit of what the call gives is wrong (finish)
- *   STEP   open key_load key_free stage compute finish */
+ *   STEP   open key_load key_free stage compute finish plan */
 #ifndef CUZK_ENGINE_REMOTE_INJECT_H
 #define CUZK_ENGINE_REMOTE_INJECT_H
 

@@ -319,6 +319,17 @@ static cuzk_status finish(void *self, uint32_t n, uint32_t result, void *out, si
     return CUZK_OK;
 }
 
+cuzk_status cuzk_remote_plan(cuzk_remote *remote, uint32_t n, const char *key,
+                             cuzk_device_plan *out, cuzk_err *err) {
+    cuzk_wire_request r = {.type = CUZK_WIRE_PLAN};
+    cuzk_wire_reply reply;
+    memset(out, 0, sizeof *out);
+    CUZK_TRY(set_key(&r, key, err));
+    CUZK_TRY(request(remote, n, &r, -1, 0, &reply, err));
+    *out = reply.plan;
+    return CUZK_OK;
+}
+
 const cuzk_device_ops cuzk_remote_devices = {
     .count = count,
     .open = open_device,

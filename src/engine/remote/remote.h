@@ -10,7 +10,7 @@
 #ifndef CUZK_ENGINE_REMOTE_REMOTE_H
 #define CUZK_ENGINE_REMOTE_REMOTE_H
 
-#include "engine/shell/provider.h"
+#include "engine/remote/wire.h"
 
 enum { CUZK_REMOTE_DEVICES = 32 };
 
@@ -34,6 +34,10 @@ void cuzk_remote_free(cuzk_remote *r);
 
 /* self is a cuzk_remote. Errors of a worker's calls come with the worker's sentence. */
 extern const cuzk_device_ops cuzk_remote_devices;
+
+/* What a key takes on a device that is open, as its worker works it out. */
+cuzk_status cuzk_remote_plan(cuzk_remote *r, uint32_t device, const char *key,
+                             cuzk_device_plan *out, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* "cuzk-worker" beside the running program; false when the name does not fit. */
 bool cuzk_remote_program(char *out, size_t room);

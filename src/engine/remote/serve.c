@@ -124,6 +124,9 @@ static cuzk_status carry_out(server *s, const item *it, cuzk_wire_reply *out) {
         return do_compute(s, r, &out->moved, err);
     case CUZK_WIRE_FINISH:
         return c->ops->finish(c->self, 0, r->result, out->result, &out->result_len, err);
+    case CUZK_WIRE_PLAN:
+        if (c->plan) return c->plan(c->self, r->key, &out->plan, err);
+        break;
     case CUZK_WIRE_TYPES:
         break;
     }

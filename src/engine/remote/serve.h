@@ -2,12 +2,14 @@
 #ifndef CUZK_ENGINE_REMOTE_SERVE_H
 #define CUZK_ENGINE_REMOTE_SERVE_H
 
-#include "engine/shell/provider.h"
+#include "engine/remote/wire.h"
 
 typedef struct cuzk_serve_config {
     int fd; /* the socket; stays the caller's */
     const cuzk_device_ops *ops;
     void *self; /* its device 0 is served */
+    /* Figures of a key, open device or not; NULL: none are to be had. */
+    cuzk_status (*plan)(void *self, const char *key, cuzk_device_plan *out, cuzk_err *err);
     /* Asked after a call failed: whether the device can do no more until the process begins anew
      * (a CUDA context after a fault). NULL: never. */
     bool (*broken)(void *ctx);

@@ -13,8 +13,13 @@ enum { REPLY = 0x8000 };
 
 const char *cuzk_wire_type_name(cuzk_wire_type t) {
     static const char *const names[CUZK_WIRE_TYPES] = {"",      "open",    "key_load", "key_free",
-                                                       "stage", "compute", "finish"};
+                                                       "stage", "compute", "finish",   "plan"};
     return t < CUZK_WIRE_TYPES ? names[t] : "";
+}
+
+static bool has_key(cuzk_wire_type t) {
+    return t == CUZK_WIRE_KEY_LOAD || t == CUZK_WIRE_KEY_FREE || t == CUZK_WIRE_STAGE ||
+           t == CUZK_WIRE_PLAN;
 }
 
 /* ---- writing ---- */
@@ -62,9 +67,7 @@ size_t cuzk_wire_put_request(uint8_t out[CUZK_WIRE_MAX], const cuzk_wire_request
     if (r->type == CUZK_WIRE_STAGE || r->type == CUZK_WIRE_COMPUTE) put_u32(&w, r->slot);
     if (r->type == CUZK_WIRE_COMPUTE || r->type == CUZK_WIRE_FINISH) put_u32(&w, r->result);
     if (r->type == CUZK_WIRE_STAGE) put_u64(&w, r->bytes);
-    if (r->type == CUZK_WIRE_KEY_LOAD || r->type == CUZK_WIRE_KEY_FREE ||
-        r->type == CUZK_WIRE_STAGE)
-        put_text(&w, r->key, sizeof r->key);
+    if (has_key(r->type)) put_text(&w, r->key, sizeof r->key);
     return w.n;
 }
 
@@ -89,6 +92,10 @@ size_t cuzk_wire_put_reply(uint8_t out[CUZK_WIRE_MAX], const cuzk_wire_reply *r)
         put_u64(&w, (uint64_t)r->moved.device_ns);
     } else if (r->type == CUZK_WIRE_FINISH) {
         put_bytes(&w, r->result, r->result_len);
+    } else if (r->type == CUZK_WIRE_PLAN) {
+        put_u64(&w, r->plan.key);
+        put_u64(&w, r->plan.slot);
+        put_u64(&w, r->plan.slot_pinned);
     }
     return w.n;
 }
@@ -130,8 +137,7 @@ bool cuzk_wire_get_request(cuzk_wire_request *out, const void *packet, size_t le
     if (type == CUZK_WIRE_COMPUTE || type == CUZK_WIRE_FINISH)
         good = good && cuzk_rd_u32le(&c, &out->result);
     if (type == CUZK_WIRE_STAGE) good = good && cuzk_rd_u64le(&c, &out->bytes);
-    if (type == CUZK_WIRE_KEY_LOAD || type == CUZK_WIRE_KEY_FREE || type == CUZK_WIRE_STAGE)
-        good = good && get_text(&c, out->key, sizeof out->key);
+    if (has_key(out->type)) good = good && get_text(&c, out->key, sizeof out->key);
     return good && cuzk_cursor_left(&c) == 0;
 }
 
@@ -191,6 +197,9 @@ bool cuzk_wire_get_reply(cuzk_wire_reply *out, const void *packet, size_t len) {
     if (status == CUZK_OK && type == CUZK_WIRE_OPEN) good = get_info(&c, &out->info);
     if (status == CUZK_OK && type == CUZK_WIRE_COMPUTE) good = get_moved(&c, &out->moved);
     if (status == CUZK_OK && type == CUZK_WIRE_FINISH) good = get_result(&c, out);
+    if (status == CUZK_OK && type == CUZK_WIRE_PLAN)
+        good = cuzk_rd_u64le(&c, &out->plan.key) && cuzk_rd_u64le(&c, &out->plan.slot) &&
+               cuzk_rd_u64le(&c, &out->plan.slot_pinned);
     return good && cuzk_cursor_left(&c) == 0;
 }
 

@@ -9,11 +9,13 @@
  *             STAGE      u32 slot, u64 bytes of the witness, key; with the packet travels its memfd
  *             COMPUTE    u32 slot, u32 result
  *             FINISH     u32 result
+ *             PLAN       key
  *   reply     the same type and id, with bit 15 of the type set: u32 status, u16 length, a text;
  *             and when the status is OK, of
  *             OPEN       u64 total and free memory, u32 pid, text name, text uuid
  *             COMPUTE    five u64 of bytes moved, i64 nanoseconds (provider.h's order)
  *             FINISH     u16 length, the result
+ *             PLAN       three u64: bytes of a key, of a slot, pinned bytes of a slot
  *
  * A key, a text: u16 length, then so many bytes, none of them zero. Several requests may be under
  * way; replies come in any order. A packet that is not exactly this is the end of the connection.
@@ -32,11 +34,18 @@ typedef enum cuzk_wire_type {
     CUZK_WIRE_STAGE,
     CUZK_WIRE_COMPUTE,
     CUZK_WIRE_FINISH,
+    CUZK_WIRE_PLAN,
     CUZK_WIRE_TYPES
 } cuzk_wire_type;
 
 /* "open", "key_load", … */
 const char *cuzk_wire_type_name(cuzk_wire_type t);
+
+/* What a key takes on a device, in bytes. */
+typedef struct cuzk_device_plan {
+    uint64_t key, slot;
+    uint64_t slot_pinned; /* of the host */
+} cuzk_device_plan;
 
 typedef struct cuzk_wire_request {
     cuzk_wire_type type;
@@ -52,6 +61,7 @@ typedef struct cuzk_wire_reply {
     cuzk_err err; /* its status is the reply's */
     cuzk_engine_device_info info;
     cuzk_engine_moved moved;
+    cuzk_device_plan plan;
     size_t result_len;
     uint8_t result[CUZK_ENGINE_RESULT_MAX];
 } cuzk_wire_reply;

@@ -64,6 +64,24 @@ static void prove_mul3(cuzk_remote *r) {
     payload_free(&p);
 }
 
+/* The worker's figures and the daemon's own of a CPU device are the same. */
+static void plans_of_a_worker(void **state) {
+    static const char *const keys[] = {"mul3-bn128", "wpost-2k"};
+    cuzk_remote *r = open_worker(NULL);
+    cuzk_err err = {0};
+    cuzk_device_plan plan;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        cuzk_engine_key_plan own;
+        if (cuzk_remote_plan(r, 0, keys[i], &plan, &err)) fail_msg("%s", err.msg);
+        if (cuzk_jobs_work.key_plan(jobs, keys[i], &own, &err)) fail_msg("%s", err.msg);
+        assert_int_equal(plan.key, own.device);
+        assert_true(plan.slot > 0);
+    }
+    assert_int_equal(cuzk_remote_plan(r, 0, "nothing", &plan, &err), CUZK_STATUS_NOT_FOUND);
+    cuzk_remote_free(r);
+}
+
 static void proofs_of_a_worker(void **state) {
     cuzk_remote *r = open_worker(NULL);
     cuzk_err err = {0};
@@ -207,6 +225,7 @@ static void devices_that_are_not_there(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_of_a_worker),
         cmocka_unit_test(proofs_of_a_worker),
         cmocka_unit_test(a_crash_and_a_new_start),
         cmocka_unit_test(a_flipped_bit_does_not_verify),

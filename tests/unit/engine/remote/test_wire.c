@@ -11,7 +11,8 @@ static size_t some_request(uint8_t out[CUZK_WIRE_MAX], int type, cuzk_wire_reque
     if (type == CUZK_WIRE_STAGE || type == CUZK_WIRE_COMPUTE) r->slot = (uint32_t)test_rng();
     if (type == CUZK_WIRE_COMPUTE || type == CUZK_WIRE_FINISH) r->result = (uint32_t)test_rng();
     if (type == CUZK_WIRE_STAGE) r->bytes = test_rng();
-    if (type == CUZK_WIRE_STAGE || type == CUZK_WIRE_KEY_LOAD || type == CUZK_WIRE_KEY_FREE)
+    if (type == CUZK_WIRE_STAGE || type == CUZK_WIRE_KEY_LOAD || type == CUZK_WIRE_KEY_FREE ||
+        type == CUZK_WIRE_PLAN)
         memset(r->key, 'a' + (int)(test_rng() % 26), test_rng() % sizeof r->key);
     return cuzk_wire_put_request(out, r);
 }
@@ -29,6 +30,8 @@ static size_t some_reply(uint8_t out[CUZK_WIRE_MAX], int type, bool good, cuzk_w
     } else if (good && type == CUZK_WIRE_FINISH) {
         r->result_len = test_rng() % (sizeof r->result + 1);
         test_rng_bytes(r->result, r->result_len);
+    } else if (good && type == CUZK_WIRE_PLAN) {
+        r->plan = (cuzk_device_plan){test_rng(), test_rng(), test_rng()};
     }
     return cuzk_wire_put_reply(out, r);
 }
@@ -69,6 +72,7 @@ static void packets_come_back(void **state) {
             assert_int_equal(r.result_len, r2.result_len);
             assert_memory_equal(r.result, r2.result, sizeof r.result);
             assert_memory_equal(&r.moved, &r2.moved, sizeof r.moved);
+            assert_memory_equal(&r.plan, &r2.plan, sizeof r.plan);
             assert_string_equal(r.err.msg, r2.err.msg);
             assert_string_equal(r.info.name, r2.info.name);
             assert_string_equal(r.info.uuid, r2.info.uuid);
