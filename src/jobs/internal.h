@@ -65,8 +65,10 @@ typedef struct cuzk__jobs_key {
     cuzk_r1cs *r1cs;
     cuzk_witness_plan *plan;
     cuzk_params_vk params_vk;
-    cuzk_zkey *zkey;
+    char *zkey; /* path of circom's; not mapped, so that nobody can cut it under the daemon */
+    uint32_t zkey_wires;
     cuzk_vk zkey_vk;
+    cuzk_point zkey_points[6]; /* alpha1, beta1, beta2, gamma2, delta1, delta2 */
     const cuzk_vk *vk;
     cuzk_proving_key points; /* for cuzk_groth16_assemble only */
     bool insecure;

@@ -13,7 +13,7 @@ static void drop(cuzk__jobs_key *k) {
     cuzk_r1cs_free(k->r1cs);
     cuzk_params_vk_free(&k->params_vk);
     cuzk_vk_free(&k->zkey_vk);
-    cuzk_zkey_free(k->zkey);
+    cuzk_free(k->zkey);
     cuzk_free(k);
 }
 
@@ -39,23 +39,37 @@ static cuzk_status load_circuit(cuzk_jobs *j, cuzk__jobs_key *k, cuzk_err *err) 
     return CUZK_OK;
 }
 
-static cuzk_status load_zkey(cuzk_jobs *j, cuzk__jobs_key *k, const char *path, cuzk_err *err) {
-    const cuzk_zkey *zk;
-    CUZK_TRY(cuzk_zkey_open(&k->zkey, path, CUZK_ZKEY_CHECK_SHAPE, j->config.pool, err));
-    zk = k->zkey;
+static cuzk_status copy_zkey(cuzk__jobs_key *k, const cuzk_zkey *zk, cuzk_err *err) {
+    const uint8_t *const from[] = {zk->alpha1, zk->beta1,  zk->beta2,
+                                   zk->gamma2, zk->delta1, zk->delta2};
     CUZK_TRY(cuzk_zkey_vk(zk, &k->zkey_vk, err));
     k->vk = &k->zkey_vk;
+    k->zkey_wires = zk->n_vars;
+    for (int i = 0; i < 6; i++) {
+        const bool g2 = i == 2 || i == 3 || i == 5;
+        memcpy(k->zkey_points[i].b, from[i],
+               g2 ? zk->curve->g2.point_size : zk->curve->g1.point_size);
+    }
     k->points = (cuzk_proving_key){.curve = zk->curve,
-                                   .name = zk->name,
+                                   .name = k->name,
                                    .n_inputs = zk->n_public + 1,
-                                   .alpha1 = zk->alpha1,
-                                   .beta1 = zk->beta1,
-                                   .beta2 = zk->beta2,
-                                   .gamma2 = zk->gamma2,
-                                   .delta1 = zk->delta1,
-                                   .delta2 = zk->delta2,
-                                   .ic = zk->ic};
+                                   .alpha1 = &k->zkey_points[0],
+                                   .beta1 = &k->zkey_points[1],
+                                   .beta2 = &k->zkey_points[2],
+                                   .gamma2 = &k->zkey_points[3],
+                                   .delta1 = &k->zkey_points[4],
+                                   .delta2 = &k->zkey_points[5],
+                                   .ic = k->zkey_vk.ic};
     return CUZK_OK;
+}
+
+static cuzk_status load_zkey(cuzk_jobs *j, cuzk__jobs_key *k, const char *path, cuzk_err *err) {
+    cuzk_zkey *zk;
+    if (cuzk_strdup(&k->zkey, path) != CUZK_OK) return cuzk__jobs_no_memory(err);
+    CUZK_TRY(cuzk_zkey_open(&zk, path, CUZK_ZKEY_CHECK_SHAPE, j->config.pool, err));
+    const cuzk_status st = copy_zkey(k, zk, err);
+    cuzk_zkey_free(zk);
+    return st;
 }
 
 static cuzk_status load(cuzk_jobs *j, cuzk__jobs_key **out, const cuzk__where *w, cuzk_err *err) {

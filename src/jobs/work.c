@@ -229,7 +229,11 @@ static cuzk_status explain(const cuzk_jobs *j, const cuzk__jobs_key *k, cuzk_err
         return cuzk_err_set(err, CUZK_STATUS_FALSE,
                             "the proof does not verify: the device's result or the witness is "
                             "wrong");
-    CUZK_TRY(cuzk_zkey_check_points(k->zkey, true, j->config.pool, err));
+    cuzk_zkey *zk;
+    CUZK_TRY(cuzk_zkey_open(&zk, k->zkey, CUZK_ZKEY_CHECK_SHAPE, j->config.pool, err));
+    const cuzk_status st = cuzk_zkey_check_points(zk, true, j->config.pool, err);
+    cuzk_zkey_free(zk);
+    if (st != CUZK_OK) return st;
     return cuzk_err_set(err, CUZK_STATUS_FALSE,
                         "the proof does not verify: the witness does not satisfy the circuit of %s "
                         "(`cuzk wtns check` says), or the device's result is wrong",

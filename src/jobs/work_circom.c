@@ -35,16 +35,17 @@ static cuzk_status read_meta(char name[CUZK_ENGINE_KEY_NAME], const cuzk_engine_
                         "actual a request without it");
 }
 
-static cuzk_status fits(const cuzk_zkey *zk, const cuzk_wtns *w, const char *name, cuzk_err *err) {
-    if (w->curve != zk->curve)
+static cuzk_status fits(const cuzk_curve *curve, uint32_t wires, const cuzk_wtns *w,
+                        const char *name, cuzk_err *err) {
+    if (w->curve != curve)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                             "wtns: section 1: the witness is for %s, the key %s for %s",
-                            w->curve->circom, name, zk->curve->circom);
-    if (w->n != zk->n_vars)
+                            w->curve->circom, name, curve->circom);
+    if (w->n != wires)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                             "wtns: section 2: %u values, but the circuit of the key %s has %u "
                             "wires (are both from the same compilation?)",
-                            w->n, name, zk->n_vars);
+                            w->n, name, wires);
     return CUZK_OK;
 }
 
@@ -53,7 +54,7 @@ static cuzk_status use_key(cuzk_jobs *j, cuzk__job *job, const cuzk__where *w,
     cuzk__figures f;
     cuzk_zkey *zk;
     CUZK_TRY(cuzk_zkey_open(&zk, w->path, CUZK_ZKEY_CHECK_SIZES, NULL, err));
-    cuzk_status st = fits(zk, job->wtns, w->name, err);
+    cuzk_status st = fits(zk->curve, zk->n_vars, job->wtns, w->name, err);
     if (st == CUZK_OK) st = cuzk__jobs_zkey_figures(j, w->name, zk, &f, err);
     if (st == CUZK_OK) {
         job->n_public = zk->n_public;
@@ -93,7 +94,7 @@ cuzk_status cuzk__job_witness_circom(const cuzk__job *job, const cuzk__jobs_key 
                                      cuzk_engine_witness *out, cuzk_err *err) {
     const size_t bytes = (size_t)job->wtns->n * sizeof(cuzk_u256);
     /* the file may be another than when the job was opened */
-    CUZK_TRY(fits(k->zkey, job->wtns, k->name, err));
+    CUZK_TRY(fits(k->points.curve, k->zkey_wires, job->wtns, k->name, err));
     CUZK_TRY(cuzk__witness_open(out, bytes, err));
     memcpy(out->data, job->wtns->values, bytes);
     return CUZK_OK;
