@@ -25,9 +25,11 @@
  * write.
  *
  * Statuses. IO: the system refused (disk full, directory not writable, damage), with path and
- * remedy; what was not confirmed did not happen, and the journal goes on working when the cause has
- * gone. BUSY: the spool's limit or the disk has no room for it now. CONFLICT: a request id that is
- * taken. NOT_FOUND: no such job. FALSE: it has ended. NO_MEMORY, BAD_INPUT (a text too long).
+ * remedy; what was not confirmed is not in the journal, which goes on working when the cause has
+ * gone. One cause does not go: after a sync that failed, what was written may or may not be on the
+ * medium, so every request fails until the journal is opened again. BUSY: the spool's limit or the
+ * disk has no room for it now. CONFLICT: a request id that is taken. NOT_FOUND: no such job. FALSE:
+ * it has ended. NO_MEMORY, BAD_INPUT (a text too long).
  *
  * Every function may be called from any thread at any time between open and close, unless it says
  * otherwise. Nothing secret is written: of a secret payload only a keyed digest. Times are
