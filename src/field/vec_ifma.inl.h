@@ -192,12 +192,29 @@ FV_INLINE void FV_(mul_tw)(FV_(t) * r, const FV_(t) * a, const FV_(tw_t) * w) {
     FV_(carry)(r, t);
 }
 
-/* p - a, for canonical a. */
-FV_INLINE void FV_(neg)(FV_(t) * r, const FV_(t) * a) {
+/* *r = a / 2^k mod p for 7 <= k < 52: the multiple of p below 2^k p that makes a divisible is
+ * added. Below 1.25 p for any a < R. */
+FV_INLINE void FV_(halve)(FV_(t) * r, const FV_(t) * a, unsigned k) {
+    const __m128i right = _mm_cvtsi32_si128((int)k),
+                  left = _mm_cvtsi32_si128((int)(CUZK__IFMA_BITS - k));
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i q =
+        _mm512_and_si512(_mm512_madd52lo_epu64(zero, a->l[0], cuzk__ifma_set1(FV_(k).n0)),
+                         cuzk__ifma_set1(((uint64_t)1 << k) - 1));
+    const __m512i high = _mm512_madd52hi_epu64(zero, q, cuzk__ifma_set1(FV_(k).p[4]));
     __m512i t[5];
     for (int j = 0; j < 5; j++)
-        t[j] = _mm512_sub_epi64(cuzk__ifma_set1(FV_(k).p[j]), a->l[j]);
-    FV_(carry)(r, t);
+        t[j] = _mm512_madd52lo_epu64(a->l[j], q, cuzk__ifma_set1(FV_(k).p[j]));
+    for (int j = 1; j < 5; j++)
+        t[j] = _mm512_madd52hi_epu64(t[j], q, cuzk__ifma_set1(FV_(k).p[j - 1]));
+    __m512i low = t[0]; /* of which the lowest k bits are 0 */
+    for (int j = 0; j < 5; j++) {
+        const __m512i next =
+            _mm512_add_epi64(j < 4 ? t[j + 1] : high, _mm512_srli_epi64(low, CUZK__IFMA_BITS));
+        r->l[j] = cuzk__ifma_join_low(_mm512_srl_epi64(cuzk__ifma_low(low), right),
+                                      _mm512_sll_epi64(next, left));
+        low = next;
+    }
 }
 
 /* ---- stored form, files ---- */
@@ -378,6 +395,11 @@ FV_INLINE void FV_(ct_each)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
     FV_(mul_each_raw)(t, y, f);
     FV_(ct_end)(x, y, x, t);
 }
+FV_INLINE void FV_(ct_each_minus)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
+    __m512i t[5];
+    FV_(mul_each_raw)(t, y, f);
+    FV_(ct_end)(y, x, x, t);
+}
 /* Brings y, as if it were a product, below 3p first. */
 FV_INLINE void FV_(ct_one)(FV_(t) * x, FV_(t) * y) {
     FV_(t) t;
@@ -413,10 +435,35 @@ FV_INLINE void FV_(gs_each)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
     FV_(gs_begin)(x, &d, x, y);
     FV_(mul)(y, &d, f);
 }
+FV_INLINE void FV_(gs_each_minus)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
+    FV_(t) d;
+    FV_(gs_begin)(x, &d, y, x);
+    FV_(mul)(y, &d, f);
+}
 FV_INLINE void FV_(gs_one)(FV_(t) * x, FV_(t) * y) {
     FV_(t) d;
     FV_(gs_begin)(x, &d, x, y);
     FV_(near)(y, &d);
+}
+
+/* ---- rows of butterflies ---- */
+
+/* A processor looks ahead about as far as one product, in which each step waits for the one before:
+ * the next difference is therefore taken between a product and its carries. */
+
+/* gs of n >= 1 pairs by one factor, gs_minus where `minus` says so. */
+FV_INLINE void FV_(gs_row)(FV_(t) * x, FV_(t) * y, size_t n, const FV_(tw_t) * w, bool minus) {
+    FV_(t) d, next;
+    __m512i t[5];
+    FV_(gs_begin)(&x[0], &d, minus ? &y[0] : &x[0], minus ? &x[0] : &y[0]);
+    for (size_t j = 0; j + 1 < n; j++) {
+        FV_(mul_raw)(t, &d, w);
+        FV_(gs_begin)
+        (&x[j + 1], &next, minus ? &y[j + 1] : &x[j + 1], minus ? &x[j + 1] : &y[j + 1]);
+        d = next;
+        FV_(carry)(&y[j], t);
+    }
+    FV_(mul_tw)(&y[n - 1], &d, w);
 }
 
 FV_INLINE void FV_(transpose)(FV_(t) v[8]) {

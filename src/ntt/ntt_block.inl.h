@@ -38,6 +38,8 @@ typedef struct NT_(tab) {
     const FV_(st_t) * lane; /* NULL when LANES is 1 */
     FV_(st_t) minus_one;
     bool inverse;
+    const cuzk_u256 *n_inv; /* the plan's, 2^-log2n */
+    unsigned log2n;
 } NT_(tab);
 
 /* The factor of node i, and whether it stands for minus itself. */
@@ -58,6 +60,12 @@ NT_INLINE void NT_(down_pairs)(FV_(t) * x, FV_(t) * y, size_t n, const FV_(tw_t)
 }
 
 NT_INLINE void NT_(up_pairs)(FV_(t) * x, FV_(t) * y, size_t n, const FV_(tw_t) * w, bool minus) {
+#if NT_VECTOR
+    if (minus)
+        FV_(gs_row)(x, y, n, w, true);
+    else
+        FV_(gs_row)(x, y, n, w, false);
+#else
     if (minus) {
         for (size_t j = 0; j < n; j++)
             FV_(gs_minus)(&x[j], &y[j], w);
@@ -65,6 +73,7 @@ NT_INLINE void NT_(up_pairs)(FV_(t) * x, FV_(t) * y, size_t n, const FV_(tw_t) *
         for (size_t j = 0; j < n; j++)
             FV_(gs)(&x[j], &y[j], w);
     }
+#endif
 }
 
 /* One level of the nodes i0, i0 + 1, ...; x holds them one after the other, 2q batches each. */
@@ -96,8 +105,17 @@ static void NT_(up_level)(const NT_(tab) * t, FV_(t) * x, size_t nodes, size_t q
     }
 }
 
-NT_INLINE void NT_(scale)(FV_(t) * x, size_t n, const cuzk_u256 *h) {
+NT_INLINE void NT_(scale)(const NT_(tab) * t, FV_(t) * x, size_t n, const cuzk_u256 *h) {
     FV_(tw_t) hw;
+#if NT_VECTOR
+    if (h == t->n_inv) {
+        for (size_t j = 0; j < n; j++)
+            FV_(halve)(&x[j], &x[j], t->log2n);
+        return;
+    }
+#else
+    (void)t;
+#endif
     FV_(make_tw)(&hw, h);
     for (size_t j = 0; j < n; j++)
         FV_(mul_tw)(&x[j], &x[j], &hw);
@@ -158,11 +176,11 @@ static void NT_(down_block)(const NT_(tab) * t, FV_(t) * x, unsigned levels, siz
     if (!h) {
         NT_(down_nodes)(t, x, 1, levels, c, i);
     } else if (levels == 1) {
-        NT_(scale)(x, c, h);
+        NT_(scale)(t, x, c, h);
         NT_(down_node)(t, x, x + c, c, i, h);
     } else {
         const size_t q = c << (levels - 2);
-        NT_(scale)(x, q, h);
+        NT_(scale)(t, x, q, h);
         NT_(down_node)(t, x, x + 2 * q, q, i, h);
         NT_(down_node)(t, x + q, x + 3 * q, q, i, NULL);
         NT_(down_node)(t, x, x + q, q, 2 * i, h);
@@ -177,7 +195,7 @@ static void NT_(up_block)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_
         NT_(up_nodes)(t, x, 1, levels, c, i);
     } else if (levels == 1) {
         NT_(up_node)(t, x, x + c, c, i, h);
-        NT_(scale)(x, c, h);
+        NT_(scale)(t, x, c, h);
     } else {
         const size_t q = c << (levels - 2);
         NT_(up_nodes)(t, x, 4, levels - 2, c, 4 * i);
@@ -185,7 +203,7 @@ static void NT_(up_block)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_
         NT_(up_node)(t, x + 2 * q, x + 3 * q, q, 2 * i + 1, h);
         NT_(up_node)(t, x, x + 2 * q, q, i, h);
         NT_(up_node)(t, x + q, x + 3 * q, q, i, NULL);
-        NT_(scale)(x, q, h);
+        NT_(scale)(t, x, q, h);
     }
 }
 
@@ -199,17 +217,16 @@ static __attribute__((noinline)) void NT_(first_lane_factors)(const NT_(tab) * t
         from[l] = i ? &t->lane[cuzk__ntt_mirror(i)] : &t->minus_one;
     }
     FV_(gather)(f, from);
-    FV_(neg)(f, f);
 }
 
-/* The factors of node u of sub-level s below the nodes base, base + 1, …, one in each lane; base is
- * a multiple of LANES, so that from one lane to the next the mirrored index falls as much as the
- * index rises. */
-NT_INLINE void NT_(lane_factors)(const NT_(tab) * t, FV_(t) * f, size_t base, unsigned s,
-                                 size_t u) {
+/* The factors of node u of sub-level s below the nodes base, base + 1, …, one in each lane, for an
+ * inverse transform with the opposite sign; base is a multiple of LANES, so that from one lane to
+ * the next the mirrored index falls as much as the index rises. */
+NT_INLINE void NT_(lane_factors)(const NT_(tab) * t, FV_(t) * f, size_t base, unsigned s, size_t u,
+                                 bool inverse) {
     const FV_(st_t) * from[FV_(LANES)];
     const size_t i = (base << s) + u;
-    if (!t->inverse) {
+    if (!inverse) {
         for (size_t l = 0; l < FV_(LANES); l++)
             from[l] = &t->lane[i + (l << s)];
         FV_(gather)(f, from);
@@ -220,7 +237,6 @@ NT_INLINE void NT_(lane_factors)(const NT_(tab) * t, FV_(t) * f, size_t base, un
         for (size_t l = 0; l < FV_(LANES); l++)
             from[l] = &t->lane[m - (l << s)];
         FV_(gather)(f, from);
-        FV_(neg)(f, f);
     }
 }
 
@@ -246,45 +262,90 @@ NT_INLINE void NT_(fetch_ahead)(const char *ahead, size_t k) {
         __builtin_prefetch(ahead + b, 0, 2);
 }
 
-/* The levels inside a batch, for `batches` batches (a multiple of LANES) whose first is node i0. */
-static void NT_(down_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0,
-                            const char *ahead) {
-    enum { FETCH = 4 * FV_(LANES) };
-    for (size_t k = 0; k < batches; k += FV_(LANES), x += FV_(LANES)) {
-        NT_(fetch_ahead)(ahead, k);
-        if (k + FETCH < batches) NT_(fetch_factors)(t, i0 + k + FETCH);
-        FV_(transpose)(x);
-        for (unsigned s = 0; s < NT_(LANE_LOG2); s++) {
-            const size_t half = (size_t)FV_(LANES) >> (s + 1);
-            for (size_t u = 0; u < (size_t)1 << s; u++) {
-                FV_(t) f;
-                NT_(lane_factors)(t, &f, i0 + k, s, u);
-                for (size_t e = 2 * half * u; e < 2 * half * u + half; e++)
+/* The levels inside a batch, for LANES transposed batches whose first is node i. */
+NT_INLINE void NT_(down_square)(const NT_(tab) * t, FV_(t) * x, size_t i, bool inverse) {
+    for (unsigned s = 0; s < NT_(LANE_LOG2); s++) {
+        const size_t half = (size_t)FV_(LANES) >> (s + 1);
+        for (size_t u = 0; u < (size_t)1 << s; u++) {
+            FV_(t) f;
+            NT_(lane_factors)(t, &f, i, s, u, inverse);
+            for (size_t e = 2 * half * u; e < 2 * half * u + half; e++) {
+                if (inverse)
+                    FV_(ct_each_minus)(&x[e], &x[e + half], &f);
+                else
                     FV_(ct_each)(&x[e], &x[e + half], &f);
             }
         }
+    }
+}
+
+NT_INLINE void NT_(up_square)(const NT_(tab) * t, FV_(t) * x, size_t i, bool inverse) {
+    for (unsigned s = NT_(LANE_LOG2); s-- > 0;) {
+        const size_t half = (size_t)FV_(LANES) >> (s + 1);
+        for (size_t u = 0; u < (size_t)1 << s; u++) {
+            FV_(t) f;
+            NT_(lane_factors)(t, &f, i, s, u, inverse);
+            for (size_t e = 2 * half * u; e < 2 * half * u + half; e++) {
+                if (inverse)
+                    FV_(gs_each_minus)(&x[e], &x[e + half], &f);
+                else
+                    FV_(gs_each)(&x[e], &x[e + half], &f);
+            }
+        }
+    }
+}
+
+/* Which of the levels inside a batch: down, up, or down with the inverse factors, times g, and up
+ * again where up is given. */
+typedef struct NT_(lane_work) {
+    const NT_(tab) * down, *up; /* NULL: not these */
+    const FV_(t) * g;           /* transposed, one for each batch of a block; NULL: none */
+    const char *ahead;          /* as in down_all */
+} NT_(lane_work);
+
+/* For `batches` batches (a multiple of LANES) whose first is node i0. The signs are constants
+ * below, so that each kind is a loop of its own. */
+NT_INLINE void NT_(lanes_as)(const NT_(lane_work) * w, FV_(t) * x, size_t batches, size_t i0,
+                             bool down_inverse, bool up_inverse) {
+    enum { FETCH = 4 * FV_(LANES) };
+    for (size_t k = 0; k < batches; k += FV_(LANES), x += FV_(LANES)) {
+        NT_(fetch_ahead)(w->ahead, k);
+        if (k + FETCH < batches) {
+            if (w->down) NT_(fetch_factors)(w->down, i0 + k + FETCH);
+            if (w->up) NT_(fetch_factors)(w->up, i0 + k + FETCH);
+        }
+        FV_(transpose)(x);
+        if (w->down) NT_(down_square)(w->down, x, i0 + k, down_inverse);
+        for (size_t l = 0; w->g && l < FV_(LANES); l++)
+            FV_(mul)(&x[l], &x[l], &w->g[k + l]);
+        if (w->up) NT_(up_square)(w->up, x, i0 + k, up_inverse);
         FV_(transpose)(x);
     }
 }
 
+static void NT_(down_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0,
+                            const char *ahead) {
+    const NT_(lane_work) w = {.down = t, .ahead = ahead};
+    if (t->inverse)
+        NT_(lanes_as)(&w, x, batches, i0, true, false);
+    else
+        NT_(lanes_as)(&w, x, batches, i0, false, false);
+}
+
 static void NT_(up_lanes)(const NT_(tab) * t, FV_(t) * x, size_t batches, size_t i0,
                           const char *ahead) {
-    enum { FETCH = 4 * FV_(LANES) };
-    for (size_t k = 0; k < batches; k += FV_(LANES), x += FV_(LANES)) {
-        NT_(fetch_ahead)(ahead, k);
-        if (k + FETCH < batches) NT_(fetch_factors)(t, i0 + k + FETCH);
-        FV_(transpose)(x);
-        for (unsigned s = NT_(LANE_LOG2); s-- > 0;) {
-            const size_t half = (size_t)FV_(LANES) >> (s + 1);
-            for (size_t u = 0; u < (size_t)1 << s; u++) {
-                FV_(t) f;
-                NT_(lane_factors)(t, &f, i0 + k, s, u);
-                for (size_t e = 2 * half * u; e < 2 * half * u + half; e++)
-                    FV_(gs_each)(&x[e], &x[e + half], &f);
-            }
-        }
-        FV_(transpose)(x);
-    }
+    const NT_(lane_work) w = {.up = t, .ahead = ahead};
+    if (t->inverse)
+        NT_(lanes_as)(&w, x, batches, i0, false, true);
+    else
+        NT_(lanes_as)(&w, x, batches, i0, false, false);
+}
+
+/* Inverse levels down, times g, and levels up with `up` where that is given. */
+static void NT_(coset_lanes)(const NT_(tab) * down, const NT_(tab) * up, FV_(t) * x, size_t batches,
+                             size_t i0, const FV_(t) * g, const char *ahead) {
+    const NT_(lane_work) w = {.down = down, .up = up, .g = g, .ahead = ahead};
+    NT_(lanes_as)(&w, x, batches, i0, true, false);
 }
 
 #endif

@@ -21,6 +21,7 @@
 #define NT_FE cuzk_bn254_fr
 #define NT_LEAF 13
 #define NT_IN_PLACE 0
+#define NT_VECTOR 1
 #define NT_TABLE cuzk__ntt_bn254_ifma
 #include "ntt/ntt_pass.inl.h"
 
@@ -29,6 +30,7 @@
 #define NT_FE cuzk_bls12_381_fr
 #define NT_LEAF 13
 #define NT_IN_PLACE 0
+#define NT_VECTOR 1
 #define NT_TABLE cuzk__ntt_bls12_381_ifma
 #include "ntt/ntt_pass.inl.h"
 

@@ -11,6 +11,9 @@
  *                transformed where they lie. Else 0, and transforms are of 2 LANES^2 elements or
  * more
  *
+ *   NT_VECTOR    (optional) 1 when the batches have gs_row (gs for a whole row) and halve (division
+ *                by a power of two)
+ *
  * DESIGN. The top levels are done in column passes: a pass of r levels takes tiles of 2^r rows and
  * a few neighbouring columns into a small buffer, runs the levels there and writes them back, so
  * the array crosses the memory bus once for up to 8 levels. The rest are contiguous leaves. Each
@@ -18,6 +21,9 @@
  * 2^BASE_LOG2 elements: element k of block i is coefficient rev(i) + rev(k) n / 2^BASE_LOG2, so its
  * factor is h_i G[k] with one small table G; h_i is folded into the block's first node. */
 
+#ifndef NT_VECTOR
+#define NT_VECTOR 0
+#endif
 #define NT_CAT2(a, b) a##_##b
 #define NT_CAT(a, b) NT_CAT2(a, b)
 #define NT_(name) NT_CAT(NT, name)
@@ -37,7 +43,7 @@ enum {
 typedef struct NT_(coset) {
     unsigned base;                     /* log2 of the block size */
     cuzk_u256 pow[CUZK__NTT_MAX_LOG2]; /* [t]: g^(2^t) */
-    FV_(t) g[NT_(BASE_BATCHES)];       /* [k]: (g^(n / 2^base))^rev(k) */
+    FV_(t) g[NT_(BASE_BATCHES)];       /* [k]: (g^(n / 2^base))^rev(k); squares transposed */
 } NT_(coset);
 
 typedef struct NT_(job) {
@@ -99,7 +105,8 @@ static void NT_(table_fill)(const cuzk_ntt_plan *plan, size_t begin, size_t end)
 }
 
 static NT_(tab) NT_(tab_of)(const cuzk_ntt_plan *plan, bool inverse) {
-    NT_(tab) t = {.w = plan->table, .inverse = inverse};
+    NT_(tab)
+    t = {.w = plan->table, .inverse = inverse, .n_inv = &plan->n_inv, .log2n = plan->log2n};
     if (FV_(LANES) > 1) {
         cuzk_u256 m;
         FE_(neg)(&m, &plan->fr->one);
@@ -162,11 +169,20 @@ static void NT_(coset_block)(const NT_(job) * job, FV_(t) * x, unsigned levels, 
     const unsigned top = job->plan->log2n - levels; /* bits of i */
     for (unsigned u = 0; u < top; u++)
         if (i >> u & 1) FE_(mul)(&h, &h, &cs->pow[top - 1 - u]);
-    NT_(down_all)(&job->inv, x, levels, i, &h, ahead);
+    const NT_(tab) *up = back ? &job->fwd : NULL;
     const size_t batches = ((size_t)1 << levels) / FV_(LANES);
+#if NT_IN_PLACE
+    (void)ahead;
+    NT_(down_block)(&job->inv, x, levels, 1, i, &h);
     for (size_t k = 0; k < batches; k++)
         FV_(mul)(&x[k], &x[k], &cs->g[k]);
-    if (back) NT_(up_all)(&job->fwd, x, levels, i, NULL, NULL);
+    if (up) NT_(up_block)(up, x, levels, 1, i, NULL);
+#else
+    const unsigned batch_levels = levels - NT_(LANE_LOG2);
+    NT_(down_block)(&job->inv, x, batch_levels, 1, i, &h);
+    NT_(coset_lanes)(&job->inv, up, x, batches, i << batch_levels, cs->g, ahead);
+    if (up) NT_(up_block)(up, x, batch_levels, 1, i, NULL);
+#endif
 }
 
 /* Leaf i in working form; ahead as in down_all. */
@@ -235,6 +251,10 @@ static void NT_(coset_init)(NT_(coset) * cs, const cuzk_ntt_plan *plan, unsigned
         FV_(from_mont)(&st[k], &plain[k]);
     for (size_t k = 0; k < (size_t)1 << cs->base; k += FV_(LANES))
         FV_(load)(&cs->g[k / FV_(LANES)], &st[k]);
+#if !NT_IN_PLACE
+    for (size_t k = 0; k < ((size_t)1 << cs->base) / FV_(LANES); k += FV_(LANES))
+        FV_(transpose)(&cs->g[k]);
+#endif
 }
 
 static void NT_(run)(const cuzk_ntt_plan *plan, cuzk__ntt_op op, bool inverse, cuzk_u256 *x,
@@ -286,3 +306,4 @@ const cuzk__ntt_kernels NT_TABLE = {
 #undef NT_LEAF
 #undef NT_TABLE
 #undef NT_IN_PLACE
+#undef NT_VECTOR

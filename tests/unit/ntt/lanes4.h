@@ -103,6 +103,11 @@ static inline void lanes4_ct_each(lanes4_t *x, lanes4_t *y, const lanes4_t *f) {
     lanes4_mul(y, y, f);
     lanes4_ct_one(x, y);
 }
+static inline void lanes4_ct_each_minus(lanes4_t *x, lanes4_t *y, const lanes4_t *f) {
+    lanes4_mul(y, y, f);
+    lanes4_neg(y, y);
+    lanes4_ct_one(x, y);
+}
 static inline void lanes4_gs_one(lanes4_t *x, lanes4_t *y) {
     lanes4_ct_one(x, y);
 }
@@ -117,6 +122,10 @@ static inline void lanes4_gs_minus(lanes4_t *x, lanes4_t *y, const lanes4_tw_t *
 static inline void lanes4_gs_each(lanes4_t *x, lanes4_t *y, const lanes4_t *f) {
     lanes4_ct_one(x, y);
     lanes4_mul(y, y, f);
+}
+static inline void lanes4_gs_each_minus(lanes4_t *x, lanes4_t *y, const lanes4_t *f) {
+    lanes4_gs_each(x, y, f);
+    lanes4_neg(y, y);
 }
 static inline void lanes4_transpose(lanes4_t v[4]) {
     for (int k = 0; k < 4; k++) {

@@ -140,21 +140,28 @@ static void check_products(numbers *n) {
         mpz_mul(n->want, n->want, n->radix_inv);
         expect(n, n->product);
     }
-    n->ops->neg(&b);
-    mpz_add_ui(wh, n->p, 1);
+    const unsigned k = 7 + (unsigned)(test_rng() % 45);
+    pick_batch(n, &b, n->y, n->radix);
+    n->ops->halve(&b, k);
+    mpz_mul_ui(wh, n->p, 5);
+    mpz_fdiv_q_2exp(wh, wh, 2);
     for (unsigned i = 0; i < 8; i++) {
         get(n->got, &b, i);
-        mpz_neg(n->want, n->y[i]);
-        expect(n, wh);
+        if (mpz_cmp(n->got, wh) > 0) fail_msg("a quotient above its bound");
+        mpz_mul_2exp(n->got, n->got, k);
+        mpz_sub(n->got, n->got, n->y[i]);
+        assert_true(mpz_divisible_p(n->got, n->p));
     }
     mpz_clear(wh);
 }
 
 static void check_butterfly(numbers *n, ifma_butterfly kind) {
     const bool ct = kind < IFMA_GS;
-    const bool minus = kind == IFMA_CT_MINUS || kind == IFMA_GS_MINUS;
+    const bool minus = kind == IFMA_CT_MINUS || kind == IFMA_GS_MINUS ||
+                       kind == IFMA_CT_EACH_MINUS || kind == IFMA_GS_EACH_MINUS;
     const bool one = kind == IFMA_CT_ONE || kind == IFMA_GS_ONE;
-    const bool each = kind == IFMA_CT_EACH || kind == IFMA_GS_EACH;
+    const bool each = kind == IFMA_CT_EACH || kind == IFMA_GS_EACH || kind == IFMA_CT_EACH_MINUS ||
+                      kind == IFMA_GS_EACH_MINUS;
     ifma_batch x, y, e;
     cuzk_u256 w;
     mpz_t f[8];

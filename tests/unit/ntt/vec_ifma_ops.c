@@ -33,10 +33,10 @@ _Static_assert(sizeof(bn_t) == sizeof(ifma_batch), "a batch is its limbs");
         v##_mul(&c, &c, &d);                                                                       \
         memcpy(a, &c, sizeof c);                                                                   \
     }                                                                                              \
-    static void v##_op_neg(ifma_batch *a) {                                                        \
+    static void v##_op_halve(ifma_batch *a, unsigned k) {                                          \
         v##_t c;                                                                                   \
         memcpy(&c, a, sizeof c);                                                                   \
-        v##_neg(&c, &c);                                                                           \
+        v##_halve(&c, &c, k);                                                                      \
         memcpy(a, &c, sizeof c);                                                                   \
     }                                                                                              \
     static void v##_op_butterfly(ifma_butterfly kind, ifma_batch *x, ifma_batch *y,                \
@@ -51,10 +51,12 @@ _Static_assert(sizeof(bn_t) == sizeof(ifma_batch), "a batch is its limbs");
         if (kind == IFMA_CT_MINUS) v##_ct_minus(&a, &b, &f);                                       \
         if (kind == IFMA_CT_ONE) v##_ct_one(&a, &b);                                               \
         if (kind == IFMA_CT_EACH) v##_ct_each(&a, &b, &e);                                         \
+        if (kind == IFMA_CT_EACH_MINUS) v##_ct_each_minus(&a, &b, &e);                             \
         if (kind == IFMA_GS) v##_gs(&a, &b, &f);                                                   \
         if (kind == IFMA_GS_MINUS) v##_gs_minus(&a, &b, &f);                                       \
         if (kind == IFMA_GS_ONE) v##_gs_one(&a, &b);                                               \
         if (kind == IFMA_GS_EACH) v##_gs_each(&a, &b, &e);                                         \
+        if (kind == IFMA_GS_EACH_MINUS) v##_gs_each_minus(&a, &b, &e);                             \
         memcpy(x, &a, sizeof a);                                                                   \
         memcpy(y, &b, sizeof b);                                                                   \
     }                                                                                              \
@@ -93,7 +95,7 @@ _Static_assert(sizeof(bn_t) == sizeof(ifma_batch), "a batch is its limbs");
     const ifma_ops name = {{p},                                                                    \
                            v##_op_mul_tw,                                                          \
                            v##_op_mul,                                                             \
-                           v##_op_neg,                                                             \
+                           v##_op_halve,                                                           \
                            v##_op_butterfly,                                                       \
                            v##_op_load_lin,                                                        \
                            v##_op_store_lin,                                                       \

@@ -15,10 +15,12 @@ typedef enum ifma_butterfly {
     IFMA_CT_MINUS,
     IFMA_CT_ONE,
     IFMA_CT_EACH,
+    IFMA_CT_EACH_MINUS,
     IFMA_GS,
     IFMA_GS_MINUS,
     IFMA_GS_ONE,
     IFMA_GS_EACH,
+    IFMA_GS_EACH_MINUS,
     IFMA_BUTTERFLIES
 } ifma_butterfly;
 
@@ -27,7 +29,7 @@ typedef struct ifma_ops {
     /* In place. w: in the files' Montgomery form; h: NULL or a factor for scale_tw. */
     void (*mul_tw)(ifma_batch *y, const cuzk_u256 *w, const cuzk_u256 *h);
     void (*mul)(ifma_batch *a, const ifma_batch *b);
-    void (*neg)(ifma_batch *a);
+    void (*halve)(ifma_batch *a, unsigned k); /* a / 2^k */
     /* each: the factors of the _each kinds */
     void (*butterfly)(ifma_butterfly kind, ifma_batch *x, ifma_batch *y, const cuzk_u256 *w,
                       const ifma_batch *each);
