@@ -28,7 +28,8 @@ static const cuzk_backend_ops ops = {"cuda",
                                      cuzk__gpu_slot_free,
                                      cuzk__gpu_stage,
                                      cuzk__gpu_compute,
-                                     cuzk__gpu_finish};
+                                     cuzk__gpu_finish,
+                                     cuzk__gpu_plan};
 
 cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *options,
                                    cuzk_err *err) {

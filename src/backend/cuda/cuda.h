@@ -32,10 +32,13 @@ int cuzk_cuda_device_count(void);
 /* Opens device `ordinal`. NO_DEVICE when there is none. */
 cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_cuda_close(cuzk_cuda *dev);
+/* The ordinal of the device whose uuid begins so. NO_DEVICE: none, or several. */
+cuzk_status cuzk_cuda_find(int *ordinal, const char *uuid, cuzk_err *err) CUZK_MUST_CHECK;
 
 typedef struct cuzk_cuda_info {
     char name[128];
-    int sms; /* multiprocessors */
+    char uuid[48]; /* "GPU-0d1e…", as the driver's tools write it */
+    int sms;       /* multiprocessors */
     int cc_major, cc_minor;
     int driver, runtime; /* as 13000 for 13.0 */
     size_t bytes_total, bytes_free;

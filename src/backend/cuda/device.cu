@@ -33,10 +33,36 @@ int cuzk_cuda_device_count(void) {
     return n;
 }
 
+static void uuid_text(char out[48], const cudaDeviceProp *p) {
+    char *to = out + snprintf(out, 48, "GPU-");
+    for (int i = 0; i < 16; i++) {
+        const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+        to += snprintf(to, 4, dash ? "-%02x" : "%02x", (unsigned)(uint8_t)p->uuid.bytes[i]);
+    }
+}
+
+cuzk_status cuzk_cuda_find(int *ordinal, const char *uuid, cuzk_err *err) {
+    const int n = cuzk_cuda_device_count();
+    int found = 0;
+    char text[48];
+    for (int i = 0; i < n; i++) {
+        cudaDeviceProp p;
+        CUZK_CUDA(cudaGetDeviceProperties(&p, i));
+        uuid_text(text, &p);
+        if (strncmp(text, uuid, strlen(uuid)) != 0) continue;
+        *ordinal = i;
+        found++;
+    }
+    if (found == 1) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "%s CUDA device %s (%d found)",
+                        found ? "more than one" : "no", uuid, n);
+}
+
 static cuzk_status fill_info(cuzk_cuda *dev, cuzk_err *err) {
     cudaDeviceProp p;
     CUZK_CUDA(cudaGetDeviceProperties(&p, dev->ordinal));
     snprintf(dev->info.name, sizeof dev->info.name, "%s", p.name);
+    uuid_text(dev->info.uuid, &p);
     dev->info.sms = p.multiProcessorCount;
     dev->info.cc_major = p.major;
     dev->info.cc_minor = p.minor;

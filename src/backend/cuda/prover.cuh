@@ -114,6 +114,8 @@ struct cuzk__gpu_rows {
 struct cuzk_gpu_backend;
 cuzk_status cuzk__gpu_rows_load(cuzk__gpu_rows *rows, cuzk_gpu_backend *b,
                                 const cuzk_proving_key *key, cuzk_err *err) CUZK_MUST_CHECK;
+/* What they take at most (long rows are not counted out), from a key's figures. */
+size_t cuzk__gpu_rows_plan(const cuzk_proving_key *key);
 void cuzk__gpu_rows_free(cuzk__gpu_rows *rows, cuzk_gpu_backend *b);
 /* a, then b behind it, from plain values. */
 cuzk_status cuzk__gpu_rows_eval(const cuzk__gpu_rows *rows, const cuzk_cuda *dev,
@@ -225,5 +227,9 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_sta
                              cuzk_err *err);
 /* Device bytes of a slot. */
 cuzk_status cuzk__gpu_slot_bytes(const cuzk_gpu_key *k, size_t *bytes, cuzk_err *err);
+/* Pinned host bytes of a slot. */
+size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
+cuzk_status cuzk__gpu_plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
+                           cuzk_err *err);
 
 #endif

@@ -142,10 +142,12 @@ cuzk_status sort_rows(sorted *s, cuzk__gpu_rows *rows, const cuzk_proving_key *k
     return CUZK_OK;
 }
 
+enum { UPLOAD_SPARE = 16 };
+
 cuzk_status upload(cuzk_gpu_backend *b, void **device, const void *host, size_t bytes,
                    cuzk__gpu_rows *rows, cuzk_err *err) {
-    CUZK_TRY(cuzk_cuda_alloc(b->dev, device, bytes + 16, err));
-    rows->bytes += bytes + 16;
+    CUZK_TRY(cuzk_cuda_alloc(b->dev, device, bytes + UPLOAD_SPARE, err));
+    rows->bytes += bytes + UPLOAD_SPARE;
     return cuzk__ring_upload(b, *device, host, bytes, err);
 }
 
@@ -173,6 +175,12 @@ cuzk_status cuzk__gpu_rows_load(cuzk__gpu_rows *rows, cuzk_gpu_backend *b,
     rows->longs = (uint32_t *)p[3];
     free_sorted(&s);
     return st;
+}
+
+size_t cuzk__gpu_rows_plan(const cuzk_proving_key *key) {
+    const size_t rows = (size_t)2 << key->log2_domain, terms = key->n_coefs;
+    const size_t longs = terms / ROW_LONG < rows ? terms / ROW_LONG : rows;
+    return (rows + 1) * 4 + terms * 4 + terms * 32 + longs * 4 + 4 * UPLOAD_SPARE;
 }
 
 void cuzk__gpu_rows_free(cuzk__gpu_rows *rows, cuzk_gpu_backend *b) {

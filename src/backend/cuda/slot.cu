@@ -117,12 +117,21 @@ static size_t lane_pinned(const cuzk__gpu_query *q) {
     return 16 + (q->ops ? CUZK__SUM_LAST * q->ops->xyzz_bytes : 0);
 }
 
+static size_t witness_pinned(const cuzk_proving_key *key) {
+    return (full_bytes(key) + bit_bytes(key) + 15) & ~(size_t)15;
+}
+
+size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k) {
+    size_t bytes = witness_pinned(k->base.key);
+    for (const cuzk__gpu_query &q : k->query)
+        bytes += lane_pinned(&q);
+    return bytes;
+}
+
 static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_gpu_key *k = key_of(s);
-    size_t at = (full_bytes(data_of(s)) + bit_bytes(data_of(s)) + 15) & ~(size_t)15;
-    s->pinned_bytes = at;
-    for (const cuzk__gpu_query &q : k->query)
-        s->pinned_bytes += lane_pinned(&q);
+    size_t at = witness_pinned(data_of(s));
+    s->pinned_bytes = cuzk__gpu_slot_pinned(k);
     void *mem;
     CUZK_CUDA(cudaMallocHost(&mem, s->pinned_bytes));
     s->pinned = (char *)mem;
