@@ -108,6 +108,8 @@ static void on_worked(cuzk_engine *e, note *n) {
     key_work *w = (key_work *)n;
     shell_key *k = w->key;
     const uint32_t place = w->device ? w->device->index : CUZK_SCHED_HOST;
+    /* The step may hand the record out again. */
+    const bool failed_here = w->load && !w->device && w->fault != CUZK_FAULT_NONE;
     k->busy--;
     if (w->load && !w->device && w->fault == CUZK_FAULT_NONE) {
         k->ready = true;
@@ -120,7 +122,7 @@ static void on_worked(cuzk_engine *e, note *n) {
                                          .device = place,
                                          .fault = w->fault});
     pthread_cond_broadcast(&e->moved_on);
-    const bool failed = w->load && !w->device && w->fault != CUZK_FAULT_NONE &&
+    const bool failed = failed_here &&
                         cuzk_sched_get_key(e->sched, k->index, place, NULL) == CUZK_KEY_ABSENT;
     answer_calls(e, k, failed);
 }
