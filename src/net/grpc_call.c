@@ -81,8 +81,9 @@ int64_t cuzk_grpc_call_deadline_ns(const cuzk_grpc_call *call) {
 
 const char *cuzk_grpc_call_metadata(const cuzk_grpc_call *call, const char *name) {
     const char *p = call->headers.data;
+    if (!p) return NULL;
     const char *end = p + call->headers.len;
-    while (p && p < end) {
+    while (p < end) {
         const char *value = p + strlen(p) + 1;
         if (!strcmp(p, name)) return value;
         p = value + strlen(value) + 1;

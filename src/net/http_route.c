@@ -5,8 +5,9 @@
 
 const char *cuzk__http_pairs_get(const cuzk_buf *pairs, const char *name) {
     const char *p = pairs->data;
+    if (!p) return NULL;
     const char *end = p + pairs->len;
-    while (p && p < end) {
+    while (p < end) {
         const char *value = p + strlen(p) + 1;
         if (!strcmp(p, name)) return value;
         p = value + strlen(value) + 1;

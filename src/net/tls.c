@@ -137,7 +137,8 @@ static bool expect_host(SSL *ssl, const char *host) {
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
     if (X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1) return true;
     ERR_clear_error();
-    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+    char *name = (char *)(uintptr_t)host; /* copied; OpenSSL's macro drops the const */
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
 cuzk_status cuzk__io_init(cuzk__io *io, int fd, const cuzk__tls *tls, const char *host,

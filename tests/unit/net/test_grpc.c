@@ -149,12 +149,17 @@ static void test_deadlines(void **state) {
 }
 
 static volatile sig_atomic_t stopped;
+static pthread_t caller_thread;
 
-static void *stop_later(void *ctx) {
-    const fixture *f = ctx;
-    while (atomic_load(&echo_hanging) == 0 && stats_of(f).connections)
-        usleep(1000);
+static void on_signal(int signal_number) {
+    (void)signal_number;
     stopped = 1;
+}
+
+static void *interrupt_later(void *ctx) {
+    (void)ctx;
+    UNTIL(atomic_load(&echo_hanging));
+    pthread_kill(caller_thread, SIGUSR1);
     return NULL;
 }
 
@@ -164,9 +169,11 @@ static void test_interrupt_and_loss(void **state) {
     (void)state;
     start(&f, &(setup){0});
     stopped = 0;
+    caller_thread = pthread_self();
+    assert_int_equal(sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, NULL), 0);
     cuzk_grpc_client *c = dial(&f, &(cuzk_grpc_client_options){.stop = &stopped});
     UNTIL(stats_of(&f).connections == 1);
-    assert_int_equal(pthread_create(&t, NULL, stop_later, &f), 0);
+    assert_int_equal(pthread_create(&t, NULL, interrupt_later, NULL), 0);
     assert_int_equal(call(c, ECHO("Hang"), "", 0, NULL).code, CUZK_GRPC_CANCELLED);
     pthread_join(t, NULL);
     UNTIL(atomic_load(&echo_cancelled) == 1);
