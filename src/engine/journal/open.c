@@ -167,6 +167,9 @@ static cuzk_status create_db(cuzk_journal *j, cuzk_err *err) {
     }
     cuzk_wipe(key, sizeof key);
     cuzk__db_close(&db); /* without a log yet: the file stands alone */
+    /* requests are nobody else's business; the log gets the mode of the database */
+    if (st == CUZK_OK && fchmodat(j->dir_fd, NEW, 0600, 0) != 0)
+        st = sys_error(j->dir, "cannot set the journal's mode", errno, err);
     if (st == CUZK_OK && renameat(j->dir_fd, NEW, j->dir_fd, DB) != 0)
         st = sys_error(j->dir, "cannot name the journal", errno, err);
     return st == CUZK_OK ? sync_dir(j, err) : st;

@@ -95,6 +95,11 @@ static void a_lock_ends_with_its_process(void **state) {
     (void)state;
     in_child(leave_open);
     assert_true(exists("journal.db-wal"));
+    struct stat sb;
+    assert_int_equal(stat(in_dir("journal.db"), &sb), 0);
+    assert_int_equal(sb.st_mode & 0777, 0600);
+    assert_int_equal(stat(in_dir("journal.db-wal"), &sb), 0);
+    assert_int_equal(sb.st_mode & 0777, 0600);
     cuzk_journal *j = open_with(dir, NULL);
     cuzk_journal_job job;
     OK(cuzk_journal_find_request(j, &job, "left", &err));
