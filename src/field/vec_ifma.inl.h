@@ -193,7 +193,7 @@ FV_INLINE void FV_(mul_tw)(FV_(t) * r, const FV_(t) * a, const FV_(tw_t) * w) {
 }
 
 /* *r = a / 2^k mod p for 7 <= k < 52: the multiple of p below 2^k p that makes a divisible is
- * added. Below 1.25 p for any a < R. */
+ * added. Below p + R / 2^k, 1.7 p at most. */
 FV_INLINE void FV_(halve)(FV_(t) * r, const FV_(t) * a, unsigned k) {
     const __m128i right = _mm_cvtsi32_si128((int)k),
                   left = _mm_cvtsi32_si128((int)(CUZK__IFMA_BITS - k));
