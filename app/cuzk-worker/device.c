@@ -50,13 +50,13 @@ static bool is_cuda(const char *word) {
 }
 
 cuzk_status worker_device_open(void *ctx, uint32_t device, cuzk_backend **out,
-                               cuzk_engine_device_info *info, bool *keeps_slots, cuzk_err *err) {
+                               cuzk_engine_device_info *info, bool *own_memory, cuzk_err *err) {
     worker_device *d = ctx;
     cuzk_status st;
     *out = NULL;
-    *keeps_slots = is_cuda(d->word);
+    *own_memory = is_cuda(d->word);
     if (strcmp(d->word, "cpu") == 0) {
-        st = cuzk_local_open_cpu(d->pool, device, out, info, keeps_slots, err);
+        st = cuzk_local_open_cpu(d->pool, device, out, info, own_memory, err);
     } else if (is_cuda(d->word)) {
 #ifdef CUZK_HAVE_CUDA
         st = open_cuda(d, out, info, err);

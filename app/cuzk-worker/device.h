@@ -17,7 +17,7 @@ typedef struct worker_device {
 
 /* cuzk_local_config.open; ctx: a worker_device. */
 cuzk_status worker_device_open(void *ctx, uint32_t device, cuzk_backend **out,
-                               cuzk_engine_device_info *info, bool *keeps_slots,
+                               cuzk_engine_device_info *info, bool *own_memory,
                                cuzk_err *err) CUZK_MUST_CHECK;
 /* cuzk_serve_config.broken. */
 bool worker_device_broken(void *ctx);

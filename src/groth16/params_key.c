@@ -385,6 +385,18 @@ cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *fi
     return make_key(out, &l);
 }
 
+void cuzk_params_key_drop_bases(cuzk_params_key *k) {
+    cuzk_query *const q[] = {&k->key.a, &k->key.b1, &k->key.b2, &k->key.l};
+    for (int i = 0; i < 4; i++) {
+        q[i]->bit_bases = q[i]->full_bases = q[i]->one_base = NULL;
+        q[i]->bit_slots = q[i]->full_slots = NULL;
+    }
+    k->key.h = NULL;
+    /* the first is the key's name */
+    for (; k->n_owned > 1; k->n_owned--)
+        cuzk_big_free(k->owned[k->n_owned - 1].p, k->owned[k->n_owned - 1].bytes);
+}
+
 void cuzk_params_key_free(cuzk_params_key *k) {
     if (!k) return;
     for (unsigned i = 0; i < k->n_owned; i++)

@@ -45,6 +45,8 @@ cuzk_status cuzk_params_key_new(cuzk_params_key **out, const cuzk_params *file,
 cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file,
                                     const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                     cuzk_pool *pool, cuzk_err *err) CUZK_MUST_CHECK;
+/* Gives back the bases and their places once a device has a copy of them; the figures stay. */
+void cuzk_params_key_drop_bases(cuzk_params_key *k);
 void cuzk_params_key_free(cuzk_params_key *k);
 
 #endif

@@ -39,7 +39,7 @@ typedef struct result {
 
 typedef struct device {
     cuzk_backend *backend; /* NULL: closed */
-    bool keeps_slots;
+    bool own_memory;
     pthread_mutex_t lock; /* of keys */
     device_key *keys;
     slot slots[CUZK_LOCAL_SLOTS];
@@ -87,14 +87,14 @@ static cuzk_status open_device(void *self, uint32_t n, cuzk_engine_device_info *
     if (n >= l->config.devices || l->devices[n].backend)
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "device %u is open, or there is none", n);
     device *d = &l->devices[n];
-    return l->config.open(l->config.ctx, n, &d->backend, info, &d->keeps_slots, err);
+    return l->config.open(l->config.ctx, n, &d->backend, info, &d->own_memory, err);
 }
 
 cuzk_status cuzk_local_open_cpu(void *ctx, uint32_t n, cuzk_backend **out,
-                                cuzk_engine_device_info *info, bool *keeps_slots, cuzk_err *err) {
+                                cuzk_engine_device_info *info, bool *own_memory, cuzk_err *err) {
     const long pages = sysconf(_SC_PHYS_PAGES), free_pages = sysconf(_SC_AVPHYS_PAGES),
                page = sysconf(_SC_PAGESIZE);
-    *keeps_slots = false;
+    *own_memory = false;
     CUZK_TRY(cuzk_cpu_backend_open(out, CUZK_CPU_AUTO, ctx, err));
     *info = (cuzk_engine_device_info){.pid = 0};
     snprintf(info->name, sizeof info->name, "CPU, %u threads", cuzk_pool_threads(ctx));
@@ -153,6 +153,7 @@ static cuzk_status make_key(const cuzk_local *l, const device *d, device_key **o
     cuzk_status st =
         w->circuit ? read_circuit(l, k, w->circuit, err) : read_zkey(l, k, w->path, err);
     if (st == CUZK_OK) st = d->backend->ops->key_load(d->backend, &k->device, k->data, err);
+    if (st == CUZK_OK && d->own_memory && k->circuit) cuzk_circuit_key_drop_bases(k->circuit);
     if (st == CUZK_OK)
         *out = k;
     else
@@ -245,7 +246,7 @@ cuzk_status cuzk_local_plan(cuzk_local *l, uint32_t n, const char *key, cuzk_bac
     const cuzk_status st = w.circuit ? plan_circuit(d, w.circuit, out, &own, err)
                                      : plan_zkey(d, w.path, out, &own, err);
     cuzk_free(w.path);
-    if (st == CUZK_OK && !d->keeps_slots) out->key += own;
+    if (st == CUZK_OK && !d->own_memory) out->key += own;
     return st;
 }
 
@@ -301,7 +302,7 @@ static cuzk_status compute(void *self, uint32_t n, uint32_t number, uint32_t to,
     }
     cuzk_wipe(&sums, sizeof sums);
     s->staged = false;
-    if (st != CUZK_OK || !d->keeps_slots) empty_slot(d, s);
+    if (st != CUZK_OK || !d->own_memory) empty_slot(d, s);
     return st;
 }
 

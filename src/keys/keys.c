@@ -161,6 +161,10 @@ const cuzk_proving_key *cuzk_circuit_key_data(const cuzk_circuit_key *key) {
     return &key->key->key;
 }
 
+void cuzk_circuit_key_drop_bases(cuzk_circuit_key *key) {
+    if (!key->cpu) cuzk_params_key_drop_bases(key->key);
+}
+
 bool cuzk_circuit_key_is_insecure(const cuzk_circuit_key *key) {
     return key->insecure;
 }

@@ -58,6 +58,9 @@ void cuzk_circuit_key_free(cuzk_circuit_key *key);
 /* Borrowed from the key. */
 const cuzk_vk *cuzk_circuit_key_vk(const cuzk_circuit_key *key);
 const cuzk_proving_key *cuzk_circuit_key_data(const cuzk_circuit_key *key);
+/* Of a key with data_only, once a backend with memory of its own has loaded it: its points are not
+ * needed in this process any more. */
+void cuzk_circuit_key_drop_bases(cuzk_circuit_key *key);
 /* Whether the key is a development key: programs warn. */
 bool cuzk_circuit_key_is_insecure(const cuzk_circuit_key *key);
 
