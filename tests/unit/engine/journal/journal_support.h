@@ -10,6 +10,7 @@
 #include <ftw.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define OK(call)                                                                                   \
@@ -58,6 +59,20 @@ static inline cuzk_journal_part part(const void *data, size_t len) {
 
 static inline cuzk_journal_part text_part(const char *s) {
     return part(s, strlen(s));
+}
+
+/* Calls fn in a child that ends there, the journal open and without a word, as by kill -9. */
+static inline void in_child(void (*fn)(void)) {
+    int status;
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fn();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* What became of a request. */

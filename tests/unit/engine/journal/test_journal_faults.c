@@ -358,21 +358,43 @@ static void work_without_room(void) {
 
 static void a_full_disk_costs_nothing_that_was_taken(void **state) {
     (void)state;
-    int status;
-    fflush(NULL);
-    const pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        work_without_room();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    in_child(work_without_room);
     cuzk_journal *j = open_with(dir, NULL);
     cuzk_journal_job job;
     OK(cuzk_journal_find_request(j, &job, "first", &err));
     assert_int_equal(job.outcome, CUZK_JOURNAL_DONE);
     cuzk_journal_job_free(&job);
+    OK(cuzk_journal_find_request(j, &job, "later", &err));
+    cuzk_journal_job_free(&job);
+    cuzk_journal_close(j);
+}
+
+static void open_without_room(void) {
+    struct rlimit all, tight;
+    cuzk_journal *j;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+    tight = all;
+    for (rlim_t room = 0; room < 60000; room = 2 * room + 100) {
+        tight.rlim_cur = room;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+        FAILS(cuzk_journal_open(&j, dir, NULL, &err), CUZK_STATUS_IO, dir);
+        FAILS(cuzk_journal_open(&j, dir, NULL, &err), CUZK_STATUS_IO, "free some space");
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    j = open_with(dir, NULL);
+    accept_job(j, "later", "payload");
+    /* left with a log, for which the database would have to grow */
+    tight.rlim_cur = 20000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    cuzk_journal_close(j);
+}
+
+static void a_full_disk_at_the_start_is_said(void **state) {
+    (void)state;
+    in_child(open_without_room);
+    cuzk_journal *j = open_with(dir, NULL);
+    cuzk_journal_job job;
     OK(cuzk_journal_find_request(j, &job, "later", &err));
     cuzk_journal_job_free(&job);
     cuzk_journal_close(j);
@@ -458,6 +480,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(many_requests_share_a_commit, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_too_large_fails_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_costs_nothing_that_was_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_disk_at_the_start_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(a_spool_that_fails_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_sync_ends_all_promises, setup, teardown),
     };

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/wait.h>
 
 static char dir[256];
 
@@ -57,19 +56,6 @@ static void sql(const char *text) {
     assert_int_equal(sqlite3_open(in_dir("journal.db"), &h), SQLITE_OK);
     if (sqlite3_exec(h, text, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", text, why);
     sqlite3_close(h);
-}
-
-/* Calls fn in a child that ends there, the journal open and without a word, as by kill -9. */
-static void in_child(void (*fn)(void)) {
-    int status;
-    const pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        fn();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* ---- whose it is ---- */
