@@ -10,7 +10,13 @@
 
 static const int64_t MS = 1000000;
 
-enum { BACKOFF_MS = 100, BACKOFF_MAX_MS = 30000, GOOD_MS = 60000, WATCH_MS = 1000 };
+enum {
+    BACKOFF_MS = 100,
+    BACKOFF_MAX_MS = 30000,
+    GOOD_MS = 60000,
+    GOOD_CALLS = 12,
+    WATCH_MS = 1000
+};
 
 static void wait_ms(shell_dev *d, int64_t ms) {
     const int64_t end = cuzk_now_ns() + ms * MS;
@@ -71,6 +77,7 @@ bool cuzk__shell_device_leave(shell_dev *d, device_call *c, note *n) {
     if (c->next) c->next->prev = c->prev;
     const bool up = d->up;
     if (up) cuzk__shell_post(d->e, n);
+    d->served += up;
     one_less(d);
     pthread_mutex_unlock(&d->lock);
     return up;
@@ -137,6 +144,7 @@ static bool open_once(shell_dev *d) {
     if (st == CUZK_OK) {
         d->info = info;
         d->up = true;
+        d->served = 0;
         cuzk__shell_post(e, &d->up_note);
     } else {
         snprintf(d->trouble, sizeof d->trouble, "open: %.240s", err.msg);
@@ -166,7 +174,9 @@ void *cuzk__shell_supervise(void *arg) {
             while (!d->quit && (!d->acked || d->pending > 0))
                 pthread_cond_wait(&d->wake, &d->lock);
         }
-        if (cuzk_now_ns() - begin > GOOD_MS * MS) backoff = BACKOFF_MS;
+        /* One that was of use is opened again soon; the scheduler sets aside what fails often. */
+        if (opened && (d->served >= GOOD_CALLS || cuzk_now_ns() - begin > GOOD_MS * MS))
+            backoff = BACKOFF_MS;
         const int64_t until = cuzk_now_ns() + backoff * MS;
         while (!d->quit && cuzk_now_ns() < until)
             wait_ms(d, (until - cuzk_now_ns()) / MS + 1);

@@ -122,8 +122,8 @@ static void on_worked(cuzk_engine *e, note *n) {
                                          .device = place,
                                          .fault = w->fault});
     pthread_cond_broadcast(&e->moved_on);
-    const bool failed = failed_here &&
-                        cuzk_sched_get_key(e->sched, k->index, place, NULL) == CUZK_KEY_ABSENT;
+    const bool failed =
+        failed_here && cuzk_sched_get_key(e->sched, k->index, place, NULL) == CUZK_KEY_ABSENT;
     answer_calls(e, k, failed);
 }
 

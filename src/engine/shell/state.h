@@ -171,6 +171,7 @@ struct shell_dev {
     pthread_cond_t wake;
     bool tried; /* to open, at least once */
     bool up, acked, quit;
+    uint32_t served;  /* calls since it was opened */
     uint32_t pending; /* pieces of work handed out for it and not returned */
     device_call *calls;
     cuzk_engine_device_info info;

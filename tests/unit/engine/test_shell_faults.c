@@ -167,7 +167,7 @@ static void a_device_dies_at_any_moment(void **state) {
 static void a_hanging_device_is_ended(void **state) {
     static const char *const stages[] = {"stage", "compute", "finish"};
     (void)state;
-    w.config.hang_ns = INT64_C(1500) * 1000000;
+    w.config.hang_ns = INT64_C(500) * 1000000;
     w.config.quarantine_after = 0;
     w.mock_config.devices = 2;
     world_open();

@@ -15,6 +15,11 @@ static uint64_t next(uint64_t *seed) {
     return z ^ (z >> 31);
 }
 
+/* What a thread found wrong. */
+static void *said(const char *what) {
+    return (void *)(uintptr_t)what;
+}
+
 static void count_end(void *ctx, const cuzk_engine_job *job) {
     if (job->state > CUZK_ENGINE_RUNNING) atomic_fetch_add((atomic_uint *)ctx, 1);
 }
@@ -66,10 +71,10 @@ static void *client(void *arg) {
         accepted++;
         if (cuzk_engine_watch_new(w.e, a.job_id, count_end, &ends[me], &watches[i], &err) !=
             CUZK_OK)
-            return "watch";
+            return said("watch");
         bool running;
         if ((r >> 32 & 3) == 0 && cuzk_engine_cancel(w.e, a.job_id, &running, &err) != CUZK_OK)
-            return "cancel";
+            return said("cancel");
         if ((r >> 34 & 3) == 0) nap((int)(r >> 40 & 15));
     }
     const int64_t end = cuzk_now_ns() + PATIENCE_MS * INT64_C(1000000);
@@ -78,7 +83,7 @@ static void *client(void *arg) {
     nap(20);
     for (int i = 0; i < JOBS; i++)
         cuzk_engine_unwatch(watches[i]);
-    return atomic_load(&ends[me]) == accepted ? NULL : "each job ends once";
+    return atomic_load(&ends[me]) == accepted ? NULL : said("each job ends once");
 }
 
 static atomic_bool stop;
@@ -94,12 +99,12 @@ static void *operator_(void *arg) {
         uint64_t freed;
         cuzk_engine_status *s;
         cuzk_trace t = {0};
-        if (cuzk_engine_snapshot(w.e, &s, &err) != CUZK_OK) return "snapshot";
+        if (cuzk_engine_snapshot(w.e, &s, &err) != CUZK_OK) return said("snapshot");
         cuzk_free(s);
-        if (cuzk_engine_trace(w.e, &t) != CUZK_OK) return "trace";
+        if (cuzk_engine_trace(w.e, &t) != CUZK_OK) return said("trace");
         cuzk_trace_free(&t);
         cuzk_status st = CUZK_OK;
-        switch (r & 7) {
+        switch (r & 15) {
         case 0:
             cuzk_mock_crash(w.mock, r >> 8 & 1);
             break;
@@ -121,11 +126,11 @@ static void *operator_(void *arg) {
         default:
             break;
         }
-        if (st == CUZK_STATUS_BUG || st == CUZK_STATUS_USAGE) return "a request";
+        if (st == CUZK_STATUS_BUG || st == CUZK_STATUS_USAGE) return said("a request");
         nap((int)(r >> 16 & 15));
     }
     for (uint32_t d = 0; d < 2; d++)
-        if (cuzk_engine_take_back(w.e, d, 0, &err) != CUZK_OK) return "take back";
+        if (cuzk_engine_take_back(w.e, d, 0, &err) != CUZK_OK) return said("take back");
     return NULL;
 }
 
