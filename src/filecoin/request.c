@@ -355,6 +355,8 @@ cuzk_status cuzk_request_attach(cuzk_request *r, cuzk_proof_kind kind, const cuz
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %s: expected %s, actual %zu", r->name,
                             field_names[field], one ? "one vanilla proof" : "1 to 65536 of them",
                             n);
+    cuzk_free(r->vanilla_proof.data); /* an empty one says nothing, but is there */
+    r->vanilla_proof = (cuzk_blob){NULL, 0};
     r->attached = true;
     r->seen |= (uint32_t)1 << field;
     if (one) {

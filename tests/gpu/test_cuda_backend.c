@@ -192,14 +192,43 @@ static void large(void **state) {
     compare(&shape, 1 << TEST_WITNESS);
 }
 
+/* What was planned is what a key and its slot then take, but for infinities, which are not loaded,
+ * and the list of long rows. */
+static void planned(void **state) {
+    static const test_key_shape shapes[] = {
+        {CUZK_BN254, 10, 900, 0, CUZK_H_COSET_VALUES, false},
+        {CUZK_BLS12_381, 12, 2000, 3000, CUZK_H_COEFFICIENTS, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        test_key k;
+        test_device d = {.backend = cuda[0]};
+        cuzk_backend_plan plan;
+        cuzk_cuda_key_bytes b;
+        cuzk_err err = {0};
+        test_key_make(&k, &shapes[i]);
+        if (cuda[0]->ops->plan(cuda[0], &k.key, &plan, &err)) fail_msg("%s", err.msg);
+        test_device_load(&d, &k.key);
+        cuzk_cuda_backend_key_bytes(d.key, &b);
+        assert_int_equal(b.tables, 0);
+        const size_t key = b.points + b.rows + b.transforms;
+        assert_in_range(plan.key, key, key + key / 10);
+        assert_in_range(plan.slot, b.slot, b.slot + b.slot / 10);
+        assert_true(plan.slot_pin >= k.key.n_full * 32);
+        test_device_unload(&d);
+        test_key_free(&k);
+    }
+}
+
 int main(void) {
     if (cuzk_cuda_device_count() == 0) {
         fputs("test_cuda_backend: no CUDA device: skipped\n", stderr);
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bn254), cmocka_unit_test(bls12_381),   cmocka_unit_test(two_slots),
-        cmocka_unit_test(order), cmocka_unit_test(logs_on_cpu), cmocka_unit_test(large),
+        cmocka_unit_test(bn254),   cmocka_unit_test(bls12_381),   cmocka_unit_test(two_slots),
+        cmocka_unit_test(order),   cmocka_unit_test(logs_on_cpu), cmocka_unit_test(large),
+        cmocka_unit_test(planned),
     };
     cuzk_err err = {0};
     cuzk_pool *pool = NULL;
