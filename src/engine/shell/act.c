@@ -180,11 +180,8 @@ static void act_lend(cuzk_engine *e, const cuzk_sched_action *a) {
 }
 
 static void act_drained(cuzk_engine *e) {
-    while (e->drains) {
-        call *c = e->drains;
-        e->drains = c->next;
-        cuzk__shell_answer(e, c, CUZK_OK, "drained");
-    }
+    e->drained = true;
+    cuzk__shell_answer_drains(e);
 }
 
 void cuzk__shell_act(cuzk_engine *e, const cuzk_sched_action *a) {

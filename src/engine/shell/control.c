@@ -140,6 +140,7 @@ static void on_drain(cuzk_engine *e, note *n) {
     call *c = (call *)n;
     c->next = e->drains;
     e->drains = c;
+    e->drained = false;
     cuzk__shell_step(e, &(cuzk_sched_event){.type = CUZK_EV_DRAIN, .checkpoint = c->flag});
 }
 
@@ -153,8 +154,7 @@ cuzk_status cuzk_engine_drain(cuzk_engine *e, bool checkpoint, int64_t timeout_n
         st = cuzk__shell_call_wait(e, c, timeout_ns, "drain", err);
         cuzk__shell_call_drop(c);
     }
-    /* What ended is on the medium too. */
-    if (st == CUZK_OK) cuzk_journal_sync(e->journal);
+    if (st == CUZK_OK) cuzk_journal_sync(e->journal); /* partitions of jobs that go on later */
     cuzk__shell_leave(e);
     return st;
 }
@@ -166,6 +166,7 @@ static void on_resume(cuzk_engine *e, note *n) {
         e->drains = waits->next;
         cuzk__shell_answer(e, waits, CUZK_STATUS_BUSY, "drain: the engine was resumed");
     }
+    e->drained = false;
     cuzk__shell_step(e, &(cuzk_sched_event){.type = CUZK_EV_RESUME});
     cuzk__shell_answer(e, c, CUZK_OK, "resumed");
 }

@@ -48,7 +48,7 @@ void cuzk__shell_on_lost(void *engine, uint32_t device) {
 
 /* d->lock is held. */
 static void one_less(shell_dev *d) {
-    if (--d->pending == 0) pthread_cond_broadcast(&d->wake);
+    if (--d->pending == 0 && !d->up) pthread_cond_broadcast(&d->wake);
 }
 
 void cuzk__shell_device_skip(shell_dev *d) {

@@ -12,9 +12,20 @@
 
 static const int64_t SECOND = 1000000000;
 
-const char *cuzk__shell_device_name(const shell_dev *d, char out[128]) {
+const char *cuzk__shell_device_name(shell_dev *d, char out[128]) {
+    pthread_mutex_lock(&d->lock);
     snprintf(out, 128, "%u (%s)", d->index, d->info.name);
+    pthread_mutex_unlock(&d->lock);
     return out;
+}
+
+void cuzk__shell_answer_drains(cuzk_engine *e) {
+    if (!e->drained || e->n_untold > 0) return;
+    while (e->drains) {
+        call *c = e->drains;
+        e->drains = c->next;
+        cuzk__shell_answer(e, c, CUZK_OK, "drained");
+    }
 }
 
 /* The first partition that has not passed, for messages. */
@@ -28,21 +39,23 @@ static void fault_message(const job *j, const cuzk_sched_action *a, char *out, s
         snprintf(out, n, "%s: %s", stage, fault);
 }
 
-static void no_device_message(const cuzk_engine *e, const job *j, char *out, size_t n) {
+static void no_device_message(cuzk_engine *e, const job *j, char *out, size_t n) {
     for (uint32_t d = 0; d < e->n_devices; d++) {
-        if (!e->device_stats[d].quarantined && e->device_stats[d].up && !e->devices[d].trouble[0])
-            continue;
+        char trouble[256];
+        pthread_mutex_lock(&e->devices[d].lock);
+        memcpy(trouble, e->devices[d].trouble, sizeof trouble);
+        pthread_mutex_unlock(&e->devices[d].lock);
+        if (!e->device_stats[d].quarantined && e->device_stats[d].up && !trouble[0]) continue;
         snprintf(out, n,
                  "queue: no device takes jobs of kind %u with key %s any more; device %u: %.200s; "
                  "restore it, or submit to another engine",
-                 j->view.kind, j->plan.key, d,
-                 e->devices[d].trouble[0] ? e->devices[d].trouble : "in quarantine");
+                 j->view.kind, j->plan.key, d, trouble[0] ? trouble : "in quarantine");
         return;
     }
     snprintf(out, n, "queue: no device takes this job with key %s any more", j->plan.key);
 }
 
-static void message_of(const cuzk_engine *e, job *j, const cuzk_sched_action *a) {
+static void message_of(cuzk_engine *e, job *j, const cuzk_sched_action *a) {
     char *out = j->end_message;
     const size_t n = sizeof j->end_message;
     out[0] = '\0';
@@ -163,9 +176,16 @@ static void tell_end(cuzk_engine *e, job *j) {
     cuzk_buf_free(&j->result);
     count_end(e, j);
     cuzk__shell_changed(e, j);
+    e->n_untold--;
     e->n_recent++;
     if (e->n_recent == 1) e->sweep_at = cuzk_now_ns() + 5 * SECOND;
     if (e->n_recent > SHELL_RECENT) cuzk__shell_sweep(e, cuzk_now_ns());
+}
+
+/* Its acceptance failed, so nobody knows it. */
+static void forget_end(cuzk_engine *e, job *j) {
+    e->n_untold--;
+    cuzk__shell_job_unlist(e, j);
 }
 
 static void on_written(cuzk_engine *e, note *n) {
@@ -174,9 +194,10 @@ static void on_written(cuzk_engine *e, note *n) {
     if (j->end_status == CUZK_OK || j->end_status == CUZK_STATUS_FALSE)
         tell_end(e, j);
     else if (j->end_status == CUZK_STATUS_NOT_FOUND)
-        cuzk__shell_job_unlist(e, j); /* its acceptance failed, so nobody knows it */
+        forget_end(e, j);
     else
         put_off(e, j);
+    cuzk__shell_answer_drains(e);
 }
 
 void cuzk__shell_retry_ends(cuzk_engine *e, int64_t now) {
@@ -211,6 +232,8 @@ void cuzk__shell_job_end(cuzk_engine *e, job *j, const cuzk_sched_action *a) {
     }
     e->n_live--;
     pthread_cond_broadcast(&e->moved_on);
+    if (j->aborted) return;
+    e->n_untold++;
     j->end_waits = !j->durable;
     if (j->durable) cuzk__shell_write_end(e, j);
 }

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -300,7 +301,7 @@ static cuzk_status open_journal(cuzk_engine *e, cuzk_err *err) {
     return read_totals(e, err);
 }
 
-static cuzk_status start(cuzk_engine *e, takeup *t, cuzk_err *err) {
+static cuzk_status start_threads(cuzk_engine *e, takeup *t, cuzk_err *err) {
     CUZK_TRY(open_journal(e, err));
     CUZK_TRY(cuzk__shell_takeup_read(e, t, err));
     CUZK_TRY(open_devices(e, err));
@@ -316,6 +317,16 @@ static cuzk_status start(cuzk_engine *e, takeup *t, cuzk_err *err) {
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a thread");
     e->janitor_started = true;
     return cuzk__shell_preload_kept(e, err);
+}
+
+/* The engine's threads take no signals: those are the program's. */
+static cuzk_status start(cuzk_engine *e, takeup *t, cuzk_err *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const cuzk_status st = start_threads(e, t, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return st;
 }
 
 cuzk_status cuzk_engine_open(cuzk_engine **out, const cuzk_engine_config *config,

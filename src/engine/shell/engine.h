@@ -213,6 +213,7 @@ typedef struct cuzk_engine_status {
     uint64_t seconds_count[CUZK_ENGINE_KIND_COUNT];
     uint64_t partitions_done, retries, refused;
     uint64_t spool_used, rss;
+    cuzk_status journal; /* of its last write: not CUZK_OK while it cannot be written */
     uint32_t witness_workers, workers_per_device, max_jobs; /* as configured, or worked out */
     size_t n_devices, n_keys, n_jobs;
     cuzk_engine_device_status *devices;

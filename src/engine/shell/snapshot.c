@@ -177,6 +177,7 @@ static cuzk_status snapshot(cuzk_engine *e, cuzk_engine_status **out, cuzk_err *
     }
     cuzk_journal_get_stats(e->journal, &journal);
     s->spool_used = journal.stored_bytes;
+    s->journal = journal.last_status;
     s->rss = resident();
     s->witness_workers = e->config.witness_workers;
     s->workers_per_device = e->config.workers_per_device;

@@ -297,7 +297,9 @@ struct cuzk_engine {
     cuzk_sched *sched;
     cuzk_sched_action refusal; /* the last KEY_REFUSED */
     call *submitting, *drains;
-    job *retry; /* whose ends could not be written */
+    bool drained;      /* as the scheduler says */
+    uint32_t n_untold; /* jobs that ended and whose ends are not yet durable */
+    job *retry;        /* whose ends could not be written */
     int64_t retry_at, sweep_at;
     job *changed; /* to be told to watches */
 
@@ -368,7 +370,9 @@ void cuzk__shell_write_end(cuzk_engine *e, job *j);
 void cuzk__shell_retry_ends(cuzk_engine *e, int64_t now);
 /* Forgets jobs that ended a while ago. */
 void cuzk__shell_sweep(cuzk_engine *e, int64_t now);
-const char *cuzk__shell_device_name(const shell_dev *d, char out[128]);
+/* Jobs ended as far as the scheduler knows: answers drains when all ends are durable too. */
+void cuzk__shell_answer_drains(cuzk_engine *e);
+const char *cuzk__shell_device_name(shell_dev *d, char out[128]);
 
 /* job.c */
 cuzk_status cuzk__shell_job_new(cuzk_engine *e, job **out, const cuzk_engine_plan *plan,

@@ -131,6 +131,8 @@ static void on_abort(cuzk_engine *e, note *n) {
     call *c = (call *)n;
     job *j = c->job;
     j->aborted = true;
+    if (j->end_waits) e->n_untold--; /* it ended before it could be accepted */
+    j->end_waits = false;
     if (!j->over) cuzk__shell_step(e, &(cuzk_sched_event){.type = CUZK_EV_CANCEL, .job = j->ref});
     if (j->ref == 0) cuzk__shell_job_unlist(e, j);
     cuzk__shell_answer(e, c, CUZK_OK, "aborted");

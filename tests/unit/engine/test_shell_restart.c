@@ -1,6 +1,9 @@
 /* What survives the end of the engine, and what drain, watch and the views say. */
 #include "shell_world.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 static void finished_partitions_are_not_proved_again(void **state) {
     world_job j[2];
     (void)state;
@@ -134,6 +137,41 @@ static void old_jobs_go(void **state) {
     for (int i = 0; i < 4; i++)
         await(&j[i]);
     WAIT_FOR((n = 8, cuzk_engine_list(w.e, 0, list, &n, &w.err) == CUZK_OK && n == 0));
+}
+
+/* What cannot be written is not told, and is written when there is room again. */
+static void a_full_disk_delays_and_refuses(void **state) {
+    struct rlimit before, none;
+    world_job j, more;
+    (void)state;
+    world_open();
+    submit(&j, "{\"partitions\": 2, \"witness_ms\": 50}");
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = before;
+    none.rlim_cur = 1;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const cuzk_status st = try_submit(&more, CUZK_ENGINE_CIRCOM, "{}", (world_options){NULL, 0, 0});
+    const int64_t end = cuzk_now_ns() + INT64_C(20) * 1000000000;
+    while (mock_stats().assemble_calls == 0 && cuzk_now_ns() < end)
+        nap(1);
+    nap(50);
+    const bool told = ended(&j);
+    const cuzk_status drained = cuzk_engine_drain(w.e, false, 20000000, &w.err);
+    cuzk_engine_status *s = status();
+    const cuzk_status journal = s->journal;
+    cuzk_free(s);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(st, CUZK_STATUS_IO);
+    assert_false(told);
+    assert_int_equal(drained, CUZK_STATUS_BUSY);
+    assert_int_not_equal(journal, CUZK_OK);
+    assert_int_equal(cuzk_engine_drain(w.e, false, 0, &w.err), CUZK_OK);
+    assert_true(ended(&j));
+    await_done(&j);
+    assert_int_equal(cuzk_engine_resume(w.e, &w.err), CUZK_OK);
+    submit(&more, "{}");
+    await_done(&more);
 }
 
 /* ---- drain ---- */
@@ -313,6 +351,7 @@ int main(void) {
         TEST(what_cannot_go_on_is_reported),
         TEST(one_engine_a_directory),
         TEST(old_jobs_go),
+        TEST(a_full_disk_delays_and_refuses),
         TEST(drain_finishes_and_refuses),
         TEST(a_checkpoint_stops_between_partitions),
         TEST(watches_tell_every_change),
