@@ -153,6 +153,10 @@ static bool take_timeout(cuzk_grpc_call *call) {
                          timeout);
         return false;
     }
+    if (!ns) {
+        on_deadline(call);
+        return false;
+    }
     if (__builtin_add_overflow(cuzk_now_ns(), ns, &call->deadline_ns))
         call->deadline_ns = INT64_MAX;
     if (call->deadline_ns == INT64_MAX) return true;

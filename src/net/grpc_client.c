@@ -309,32 +309,46 @@ static cuzk_status dial(cuzk_grpc_client *c, const char *address, const cuzk_grp
     const cuzk_status st =
         cuzk__io_init(&c->io, fd, c->tls, o->server_name ? o->server_name : host, err);
     if (st != CUZK_OK) {
-        const cuzk__io plain = {.fd = fd};
-        c->io = plain; /* closed with the client */
+        c->io = (cuzk__io){.fd = fd}; /* closed with the client */
         return st;
     }
     CUZK_TRY(shake(c, until, err));
     return open_session(c, err);
 }
 
+static cuzk_status new_client(cuzk_grpc_client **out, const cuzk_grpc_client_options *o,
+                              cuzk_err *err) {
+    CUZK_TRY(cuzk_alloc((void **)out, 1, sizeof **out));
+    cuzk_grpc_client *c = *out;
+    c->io.fd = -1;
+    c->stop = o->stop;
+    c->max_message = o->max_message ? o->max_message : 256 << 20;
+    CUZK_TRY(cuzk_alloc((void **)&c->scratch, READ, 1));
+    return set_token(c, o->token, err);
+}
+
 cuzk_status cuzk_grpc_client_new(cuzk_grpc_client **out, const char *address,
                                  const cuzk_grpc_client_options *options, cuzk_err *err) {
     static const cuzk_grpc_client_options plain;
     const cuzk_grpc_client_options *o = options ? options : &plain;
-    cuzk_grpc_client *c;
-    cuzk_status st;
-    *out = NULL;
-    CUZK_TRY(cuzk_alloc((void **)&c, 1, sizeof *c));
-    c->io.fd = -1;
-    c->stop = o->stop;
-    c->max_message = o->max_message ? o->max_message : 256 << 20;
-    CUZK_TRY_GOTO(cuzk_alloc((void **)&c->scratch, READ, 1), out);
-    CUZK_TRY_GOTO(set_token(c, o->token, err), out);
-    CUZK_TRY_GOTO(dial(c, address, o, err), out);
+    cuzk_grpc_client *c = NULL;
+    cuzk_status st = new_client(&c, o, err);
+    if (st == CUZK_OK) st = dial(c, address, o, err);
+    if (st != CUZK_OK) {
+        cuzk_grpc_client_free(c);
+        c = NULL;
+    }
     *out = c;
-    return CUZK_OK;
-out:
-    cuzk_grpc_client_free(c);
+    return st;
+}
+
+cuzk_status cuzk__grpc_client_adopt(cuzk_grpc_client **out, int fd, uint64_t max_message) {
+    const cuzk_grpc_client_options plain = {.max_message = max_message};
+    cuzk_grpc_client *c = NULL;
+    cuzk_status st = new_client(&c, &plain, NULL);
+    if (st == CUZK_OK) st = cuzk__io_init(&c->io, fd, NULL, NULL, NULL);
+    if (st == CUZK_OK) st = open_session(c, NULL);
+    *out = c;
     return st;
 }
 

@@ -54,4 +54,9 @@ cuzk_status cuzk_grpc_client_stream(cuzk_grpc_client *c, const char *path, const
 
 void cuzk_grpc_client_free(cuzk_grpc_client *c);
 
+/* For tests: on a socket that is connected, and non-blocking; the client owns it. Free *out also
+ * after a failure. */
+cuzk_status cuzk__grpc_client_adopt(cuzk_grpc_client **out, int fd,
+                                    uint64_t max_message) CUZK_MUST_CHECK;
+
 #endif

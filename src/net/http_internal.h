@@ -54,6 +54,8 @@ struct cuzk_http_response {
     cuzk__http_header *headers;
     unsigned status;
     struct MHD_Response *made; /* queued when the handler returns */
+    uint64_t len;              /* of its body */
+    bool streams;
 };
 
 struct cuzk_http_request {

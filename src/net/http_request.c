@@ -179,6 +179,13 @@ static bool may_enter(cuzk_http_request *req, cuzk_http_response *res) {
     return true;
 }
 
+/* The connection has time for that many bytes, as long as the time-out and 64 KiB/s. */
+static void set_deadline(cuzk_http_request *req, uint64_t bytes) {
+    const int64_t seconds =
+        (int64_t)req->listener->server->limits.timeout_s + (int64_t)(bytes / BODY_FLOOR_PER_S);
+    if (req->conn) atomic_store(&req->conn->deadline_ns, cuzk_now_ns() + seconds * 1000000000);
+}
+
 /* The body's length if it is known; false: the request was answered. */
 static bool expect_body(cuzk_http_request *req, cuzk_http_response *res) {
     const char *text = cuzk_http_request_header(req, "Content-Length");
@@ -193,11 +200,7 @@ static bool expect_body(cuzk_http_request *req, cuzk_http_response *res) {
         cuzk_http_respond_error(res, 503, "busy", "no memory for this body now");
         return false;
     }
-    if (req->conn)
-        atomic_store(&req->conn->deadline_ns,
-                     cuzk_now_ns() + ((int64_t)req->listener->server->limits.timeout_s +
-                                      (int64_t)(n / BODY_FLOOR_PER_S)) *
-                                         1000000000);
+    set_deadline(req, n);
     return true;
 }
 
@@ -271,6 +274,7 @@ enum MHD_Result cuzk__http_access(void *ctx, struct MHD_Connection *connection, 
         return go_on ? MHD_YES : MHD_NO;
     }
     finish(req, &res);
+    if (!res.streams) set_deadline(req, res.len);
     return cuzk__http_send(&res);
 }
 

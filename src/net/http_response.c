@@ -42,6 +42,7 @@ static void respond(cuzk_http_response *res, unsigned status, const char *conten
     res->made = MHD_create_response_from_buffer(len, (void *)(uintptr_t)body, mode);
     if (!res->made) return;
     res->status = status;
+    res->len = len;
     MHD_add_response_header(res->made, "Content-Type", content_type);
 }
 

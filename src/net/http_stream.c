@@ -99,6 +99,7 @@ cuzk_http_stream *cuzk_http_stream_new(cuzk_http_response *res, unsigned status,
     s->closed = atomic_load(&server->stopping);
     pthread_mutex_unlock(&server->lock);
     res->status = status;
+    res->streams = true;
     MHD_add_response_header(res->made, "Content-Type", content_type);
     MHD_add_response_header(res->made, "X-Accel-Buffering", "no"); /* proxies pass it on at once */
     return s;

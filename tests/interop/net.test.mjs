@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -219,13 +219,161 @@ test('cancel, deadline, and a connection that goes away', async (t) => {
 });
 
 test('a message of the largest size; one byte more is refused', async (t) => {
-  const server = await echoServer(t, ['127.0.0.1:0'], { ECHO_MAX_MESSAGE: String(48 << 20) });
+  const server = await echoServer(t, ['127.0.0.1:0'], { ECHO_MAX_MESSAGE: String(16 << 20) });
   const client = echoClient(t, server.addresses[0]);
-  const { error, reply } = await unary(client, 'Length', Buffer.alloc(48 << 20));
+  const { error, reply } = await unary(client, 'Length', Buffer.alloc(16 << 20));
   assert.equal(error, null);
-  assert.equal(reply.toString(), String(48 << 20));
-  const more = await unary(client, 'Length', Buffer.alloc((48 << 20) + 1));
+  assert.equal(reply.toString(), String(16 << 20));
+  const more = await unary(client, 'Length', Buffer.alloc((16 << 20) + 1));
   assert.equal(more.error.code, status.RESOURCE_EXHAUSTED);
   assert.equal((await server.stats()).request_bytes, 0);
+  await server.stop();
+});
+
+async function withSession(t, env, use) {
+  const server = await echoServer(t, ['127.0.0.1:0'], env);
+  const session = http2.connect(`http://${server.addresses[0]}`);
+  session.on('error', () => {});
+  await use(session, server);
+  session.destroy();
+  await server.stop();
+}
+
+test('what is no gRPC, and gRPC that is not spoken here', async (t) => {
+  await withSession(t, {}, async (session) => {
+    const refuse = async (headers, body = frame('x')) => {
+      const call = rawCall(session, 'Echo', headers);
+      call.end(body);
+      return rawEnd(call);
+    };
+    assert.equal((await refuse({ 'content-type': 'application/json' })).http, 415);
+    assert.equal((await refuse({ 'content-type': 'application/grpc-web' })).http, 415);
+    const get = session.request({ ':method': 'GET', ':path': '/cuzk.test.Echo/Echo' });
+    get.on('error', () => {});
+    assert.equal((await rawEnd(get)).http, 405);
+    const gzip = await refuse({ 'grpc-encoding': 'gzip' });
+    assert.deepEqual([gzip.http, gzip.code, gzip.accept], [200, status.UNIMPLEMENTED, 'identity']);
+    assert.equal((await refuse({ 'grpc-timeout': 'soon' })).code, status.INVALID_ARGUMENT);
+    assert.equal((await refuse({ 'grpc-timeout': '0S' })).code, status.DEADLINE_EXCEEDED);
+    assert.equal((await refuse({ 'grpc-encoding': 'identity' })).code, status.OK);
+    assert.equal((await refuse({ 'content-type': 'application/grpc+proto' })).code, status.OK);
+  });
+});
+
+test('broken messages', async (t) => {
+  await withSession(t, {}, async (session, server) => {
+    const send = async (name, ...pieces) => {
+      const call = rawCall(session, name);
+      pieces.forEach((p) => call.write(p));
+      call.end();
+      return (await rawEnd(call)).code;
+    };
+    assert.equal(await send('Echo'), status.UNIMPLEMENTED);
+    assert.equal(await send('Echo', frame('a'), frame('b')), status.UNIMPLEMENTED);
+    assert.equal(await send('Echo', frame('a'), frame('')), status.UNIMPLEMENTED);
+    assert.equal(await send('Echo', frame('a', 1)), status.UNIMPLEMENTED);
+    assert.equal(await send('Echo', frame('a', 7)), status.INTERNAL);
+    assert.equal(await send('Echo', frame('short', 0, 100)), status.INTERNAL);
+    assert.equal(await send('Echo', Buffer.from([0, 0])), status.INTERNAL);
+    assert.equal(await send('Chat', frame('a'), Buffer.from([0, 0, 0])), status.INTERNAL);
+    assert.equal(await send('Echo', frame('', 0, 0xffffffff)), status.RESOURCE_EXHAUSTED);
+    assert.equal(await send('Echo', ...[...frame('byte by byte')].map((b) => Buffer.from([b]))),
+      status.OK);
+    assert.equal((await server.stats()).request_bytes, 0);
+  });
+});
+
+test('metadata: values arrive; too much of it is refused', async (t) => {
+  const server = await echoServer(t);
+  const client = echoClient(t, server.addresses[0]);
+  const meta = new grpc.Metadata();
+  meta.set('x-test', 'some value');
+  assert.match((await unary(client, 'Who', '', meta)).reply.toString(), /\|some value$/);
+  meta.set('x-filler', 'f'.repeat(20000));
+  assert.equal((await unary(client, 'Who', '', meta)).error.code, status.RESOURCE_EXHAUSTED);
+  meta.remove('x-filler');
+  assert.equal((await unary(client, 'Who', '', meta)).error, null);
+  await server.stop();
+});
+
+test('an upload that is reset, and one that stalls', async (t) => {
+  await withSession(t, { ECHO_STALL_MS: '400' }, async (session, server) => {
+    const half = frame('x'.repeat(100000), 0, 1000000);
+    const reset = rawCall(session, 'Echo');
+    reset.write(half);
+    await until(server, (s) => s.request_bytes === 1000000);
+    reset.close(http2.constants.NGHTTP2_CANCEL);
+    await until(server, (s) => s.request_bytes === 0 && s.calls === 0);
+    const stalled = rawCall(session, 'Echo');
+    stalled.write(half);
+    const end = await rawEnd(stalled);
+    assert.equal(end.code, status.DEADLINE_EXCEEDED);
+    assert.match(end.message, /too slowly/);
+    await until(server, (s) => s.request_bytes === 0 && s.calls === 0);
+    const after = rawCall(session, 'Echo');
+    after.end(frame('x'));
+    assert.equal((await rawEnd(after)).code, status.OK);
+  });
+});
+
+test('large requests wait for memory in turn', async (t) => {
+  const server = await echoServer(t, ['127.0.0.1:0'],
+    { ECHO_MAX_MESSAGE: String(3 << 20), ECHO_BUDGET: String(4 << 20) });
+  const clients = [1, 2].map(() => echoClient(t, server.addresses[0]));
+  const all = await Promise.all(Array.from({ length: 12 }, (_, i) =>
+    unary(clients[i % 2], 'Length', Buffer.alloc(2 << 20))));
+  for (const { error, reply } of all) {
+    assert.equal(error, null);
+    assert.equal(reply.toString(), String(2 << 20));
+  }
+  assert.equal((await server.stats()).request_bytes, 0);
+  await server.stop();
+});
+
+test('a drain: watches end, calls finish, GOAWAY, nobody new', async (t) => {
+  const server = await echoServer(t);
+  const client = echoClient(t, server.addresses[0]);
+  const session = http2.connect(`http://${server.addresses[0]}`);
+  const goaway = once(session, 'goaway');
+  session.on('error', () => {});
+  const watch = stream(client.Forever(Buffer.from('')));
+  const running = rawCall(session, 'Chat');
+  const ended = rawEnd(running);
+  running.write(frame('one'));
+  await until(server, (s) => s.hanging === 1 && s.calls === 2);
+  server.say('drain');
+  assert.equal((await watch).error.code, status.UNAVAILABLE);
+  assert.equal((await goaway)[0], 0);
+  running.write(frame('two'));
+  running.end();
+  const { code, data } = await ended;
+  assert.deepEqual([code, data], [status.OK, 2 * (5 + 3)]);
+  await server.next('drained');
+  const socket = net.connect({ host: '127.0.0.1', port: Number(server.addresses[0].split(':')[1]) });
+  assert.equal((await once(socket, 'error'))[0].code, 'ECONNREFUSED');
+  await server.stop();
+});
+
+const hasTool = (name) => spawnSync(name, ['--version']).error === undefined;
+
+test('curl over HTTP/1.1 is told where it is', { skip: !hasTool('curl') }, async (t) => {
+  const server = await echoServer(t);
+  const { stdout } = spawnSync('curl', ['-s', '-i', `http://${server.addresses[0]}/`],
+    { encoding: 'utf8', timeout: 60_000 });
+  assert.match(stdout, /^HTTP\/1.1 505 [^]*gRPC/);
+  await server.stop();
+});
+
+test('h2load', { skip: !hasTool('h2load') }, async (t) => {
+  const server = await echoServer(t);
+  const body = join(scratch(t), 'body');
+  writeFileSync(body, frame('hello'));
+  const { stdout } = spawnSync('h2load', ['-n', '5000', '-c', '20', '-m', '50', '-d', body,
+    '-H', 'content-type: application/grpc', '-H', 'te: trailers',
+    `http://${server.addresses[0]}/cuzk.test.Echo/Later`], { encoding: 'utf8', timeout: 120_000 });
+  assert.match(stdout, /5000 succeeded, 0 failed/);
+  const stats = await until(server, (s) => s.connections === 0);
+  assert.equal(stats.calls_total, 5000);
+  assert.equal(stats.calls_failed, 0);
   await server.stop();
 });

@@ -272,7 +272,11 @@ static void test_rapid_reset(void **state) {
 /* ---- many ---- */
 
 static void test_many_connections(void **state) {
+#ifdef CUZK_TEST_SANITIZED
+    enum { MANY = 1500, SERVED = 500 };
+#else
     enum { MANY = 10000, SERVED = 3000 };
+#endif
     fixture f;
     struct rlimit files;
     (void)state;
@@ -281,7 +285,7 @@ static void test_many_connections(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     /* those not served lie closed in their client's hands, which costs a descriptor as well */
     const size_t room = files.rlim_cur > 100000 ? 100000 : (size_t)files.rlim_cur;
-    const size_t many = room > MANY + SERVED + 200 ? MANY : room / 2;
+    const size_t many = room > MANY + SERVED + 200 ? MANY : room / 2 - 100;
     start(&f, &(setup){.limits.max_connections = SERVED});
     cuzk_grpc_client *early = dial(&f, NULL);
     expect_reply(early, ECHO("Echo"), "first", "first");
