@@ -75,6 +75,18 @@ static cuzk_status open_remote(real *r, const cuzkd_settings *s, cuzk_err *err) 
     return cuzk_remote_new(&r->remote, &config, err);
 }
 
+/* Figures from the first worker that can give them: on a GPU they depend on the device. */
+static cuzk_status plan_on_worker(void *ctx, const char *key, cuzk_backend_plan *out,
+                                  cuzk_err *err) {
+    real *r = ctx;
+    cuzk_device_plan plan;
+    cuzk_status st = CUZK_STATUS_NO_DEVICE;
+    for (uint32_t i = 0; i < r->n && st == CUZK_STATUS_NO_DEVICE; i++)
+        st = cuzk_remote_plan(r->remote, i, key, &plan, err);
+    if (st == CUZK_OK) *out = (cuzk_backend_plan){plan.key, plan.slot, plan.slot_pinned};
+    return st;
+}
+
 static cuzk_status open_jobs(real *r, const cuzkd_settings *s, cuzk_err *err) {
     cuzk_jobs_config config = {.keys = {.params_dir = *s->param_cache ? s->param_cache : NULL,
                                         .zkey_dir = *s->zkey_dir ? s->zkey_dir : NULL,
@@ -83,6 +95,10 @@ static cuzk_status open_jobs(real *r, const cuzkd_settings *s, cuzk_err *err) {
     if (cuzk_pool_new(&r->pool, (unsigned)s->witness_threads) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot start threads");
     config.pool = r->pool;
+    if (r->n && strncmp(r->devices[0], "cuda", 4) == 0) {
+        config.device_plan = plan_on_worker;
+        config.device_plan_ctx = r;
+    }
     return cuzk_jobs_new(&r->jobs, &config, err);
 }
 
