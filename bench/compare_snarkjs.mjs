@@ -2,20 +2,20 @@
 // Times `cuzk prove` against `snarkjs groth16 prove`, whole processes, in turn, on the same keys and
 // witnesses. Prints JSON. See usage.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 
 import { circuit, circuitNames, freshWitness } from '../tests/interop/lib/circuits.mjs';
-import { cuzkPath, modulesDir, rootDir } from '../tests/interop/lib/env.mjs';
+import { cuzkPath, modulesDir, rootDir, vectorsDir } from '../tests/interop/lib/env.mjs';
 import { endWorkers, snarkjs } from '../tests/interop/lib/snarkjs.mjs';
 
 const usage = `usage: node bench/compare_snarkjs.mjs [OPTIONS] [CIRCUIT...]
        node bench/compare_snarkjs.mjs [OPTIONS] --zkey FILE --wtns FILE
 
-Circuits: ${circuitNames.join(' ')}
+Circuits: ${circuitNames.join(' ')}, and semaphore20, whose key and witness are among the tests' vectors
 (default: sha256_512 sha256_2048). They are compiled from npm and set up on first use, which takes
 minutes for the large ones, and kept in build/interop-cache.
 
@@ -134,6 +134,17 @@ async function compare(name, zkey, wtns, dir) {
   };
 }
 
+// Of a circuit that is compiled, or of one among the tests' vectors.
+async function keyAndWitness(name, dir) {
+  const vectors = join(vectorsDir, options.curve, name);
+  if (!circuitNames.includes(name) && existsSync(vectors))
+    return [join(vectors, 'circuit_final.zkey'), join(vectors, 'witness.wtns')];
+  const made = await circuit(name, options.curve);
+  const wtns = join(dir, 'witness.wtns');
+  await freshWitness(made, wtns);
+  return [made.zkey, wtns];
+}
+
 const dir = mkdtempSync(join(tmpdir(), 'cuzk-compare-'));
 const results = [];
 try {
@@ -141,10 +152,7 @@ try {
     results.push(await compare(basename(options.zkey), options.zkey, options.wtns, dir));
   } else {
     for (const name of positionals.length ? positionals : ['sha256_512', 'sha256_2048']) {
-      const made = await circuit(name, options.curve);
-      const wtns = join(dir, 'witness.wtns');
-      await freshWitness(made, wtns);
-      results.push(await compare(name, made.zkey, wtns, dir));
+      results.push(await compare(name, ...(await keyAndWitness(name, dir)), dir));
       process.stderr.write(`${name}: ${results.at(-1).ratio.median} times snarkjs\n`);
     }
   }

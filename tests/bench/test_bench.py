@@ -107,6 +107,47 @@ class Form(unittest.TestCase):
         self.assertLessEqual(sum(warm["stages"].values()), warm["ms"]["max"] * 1.01)
 
 
+class CpuReport(unittest.TestCase):
+    """bench/cpu.sh's other half: aims are judged by the worst figure."""
+
+    def script(self, *args, code=0):
+        done = subprocess.run([sys.executable, ROOT / "bench/cpu_report.py", *map(str, args)],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stderr)
+
+    def judge(self, folder, code):
+        out = pathlib.Path(folder) / "out"
+        self.script("report", folder, out, code=code)
+        return json.loads(out.read_text())
+
+    def test_aims(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "witness.json"
+            echo = [sys.executable, "-c", "import sys; print(sys.argv[1])"]
+            for seconds, good in ((0.3, True), (0.31, False)):
+                row = {"core_seconds": seconds, "verified": True}
+                self.script("run", path, *echo, json.dumps({"results": [row]}))
+                report = self.judge(folder, 0 if good else 1)
+                self.assertEqual([line["met"] for line in report["aims"]], [good])
+                self.assertEqual(report["aims"][0]["worst"], seconds)
+                self.assertIs(report["all_met"], good)
+            row = {"core_seconds": 0.1, "verified": False}
+            self.script("run", path, *echo, json.dumps({"results": [row]}))
+            self.assertIs(self.judge(folder, 1)["verified"], False)
+            self.script("run", path, sys.executable, "-c", "raise SystemExit(3)", code=1)
+
+    def test_sums(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.script("run", pathlib.Path(folder) / "msm.json", CUZK, "bench", "msm", "--all",
+                        "--log2", "4", "--runs", "1", "--threads", "2")
+            lines = {line["what"]: line for line in self.judge(folder, 1)["aims"]}
+            self.assertEqual(set(lines["BLS12-381 G1 sums, times blst"]["figures"]), {"2^4"})
+            self.assertEqual(set(lines["0/1, equal, half 0/1, 64-bit scalars, times blst"]
+                                 ["figures"]),
+                             {f"{p} 2^4" for p in ("01", "equal", "half01", "u64")})
+            self.assertEqual(len([line for line in lines.values() if "aim" in line]), 5)
+
+
 class Wrong(unittest.TestCase):
     """A result with a flipped bit is reported, and the command fails."""
 
