@@ -229,7 +229,7 @@ static int apply_end(cuzk_journal *j, cuzk__op *op, cuzk__effects *e) {
     cuzk__q_int(&q, 1, (int64_t)op->job);
     rc = cuzk__q_run(&q);
     const int64_t took = op->clock - ending.clock;
-    if (rc == SQLITE_OK) rc = add_total(j, ending.kind, op->outcome, took > 0 ? took : 0);
+    if (rc == SQLITE_OK) rc = add_total(j, ending.kind, (int)op->outcome, took > 0 ? took : 0);
     return rc;
 }
 

@@ -19,9 +19,11 @@ typedef struct bytes_t {
     size_t len;
 } bytes_t;
 
+typedef enum op_type { WRITE, TRUNCATE, DELETE } op_type;
+
 typedef struct op_t {
     struct op_t *next;
-    enum { WRITE, TRUNCATE, DELETE } type;
+    op_type type;
     uint64_t off;
     bytes_t bytes;
 } op_t;
@@ -95,7 +97,7 @@ static void drop_ops(file_t *f) {
     f->end = &f->ops;
 }
 
-static void add_op(file_t *f, int type, uint64_t off, const void *data, size_t n) {
+static void add_op(file_t *f, op_type type, uint64_t off, const void *data, size_t n) {
     op_t *op = calloc(1, sizeof *op);
     if (!op) die("memory");
     op->type = type;

@@ -27,9 +27,11 @@ static int teardown(void **state) {
 
 /* ---- kill -9 ---- */
 
+typedef enum report_type { ACCEPTED, PARTITION, ENDED } report_type;
+
 /* What the child says is durable. */
 typedef struct report_t {
-    enum { ACCEPTED, PARTITION, ENDED } what;
+    report_type what;
     uint32_t partition;
     uint64_t job, seed;
     char id[CUZK_JOURNAL_ID_BYTES];
@@ -52,7 +54,8 @@ static void tell(void *ctx, cuzk_status status, const cuzk_err *err) {
     free(ctx);
 }
 
-static report_t *report(int what, uint64_t job, uint32_t partition, uint64_t seed, const char *id) {
+static report_t *report(report_type what, uint64_t job, uint32_t partition, uint64_t seed,
+                        const char *id) {
     report_t *r = calloc(1, sizeof *r);
     assert_non_null(r);
     r->what = what;

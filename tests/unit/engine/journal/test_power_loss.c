@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-enum { PARTS = 4, MAX_FACTS = 600, CHAIN = 20, ROUNDS = 200 };
+enum { PARTS = 4, MAX_FACTS = 600, CHAIN = 20, ROUNDS = 160 };
 
 /* What was asked for, and what came of it: 0 nothing yet, 1 durable, -1 failed. */
 typedef struct fact_t {
