@@ -118,30 +118,58 @@ static void post_job(void *ctx, const cuzk_http_request *req, cuzk_http_response
     cuzk__rpc_submission_free(&s);
 }
 
+/* Jobs that a list may have to look through for those of one state. */
+enum { MAX_SCAN = 5000, SCAN = 500 };
+
+/* ?state=failed,deadline: whether a job's state is among them. */
+static bool state_in(const char *list, const char *state) {
+    const size_t n = strlen(state);
+    for (const char *p = list; *p;) {
+        const size_t len = strcspn(p, ",");
+        if (len == n && memcmp(p, state, n) == 0) return true;
+        p += len + (p[len] == ',');
+    }
+    return false;
+}
+
+/* Newest first: appends at most limit jobs to the JSON. */
+static cuzk_status find_jobs(cuzk_rpc *r, const char *states, size_t limit, int64_t before,
+                             cuzk_buf *b, cuzk_err *err) {
+    cuzk_engine_job *jobs = NULL;
+    const size_t page = states ? SCAN : limit;
+    size_t found = 0, seen = 0, n = page;
+    CUZK_TRY(cuzk_alloc((void **)&jobs, page, sizeof *jobs));
+    cuzk_status st = CUZK_OK;
+    while (st == CUZK_OK && n == page && found < limit && seen < MAX_SCAN) {
+        st = cuzk_engine_list(r->engine, before, jobs, &n, err);
+        for (size_t i = 0; st == CUZK_OK && i < n && found < limit; i++) {
+            if (states && !state_in(states, cuzk_engine_state_name(jobs[i].state))) continue;
+            if (found++) cuzk_buf_puts(b, ",");
+            cuzk_rpc_job_json(b, &jobs[i]);
+        }
+        if (st == CUZK_OK && n > 0) before = jobs[n - 1].submitted_ns;
+        seen += n;
+    }
+    cuzk_free(jobs);
+    return st;
+}
+
 static void list_jobs(void *ctx, const cuzk_http_request *req, cuzk_http_response *res) {
-    cuzk_rpc *r = ctx;
     cuzk_err err = {0};
     uint64_t limit = 100, before = 0;
-    cuzk_engine_job *jobs = NULL;
     cuzk_buf b = CUZK_BUF_INIT;
     if (!cuzk__rpc_query_number(req, res, "limit", 1000, &limit)) return;
     if (!cuzk__rpc_query_number(req, res, "before_unix_ms", (uint64_t)INT64_MAX / 1000000, &before))
         return;
-    size_t n = limit ? (size_t)limit : 1;
-    cuzk_status st = cuzk_alloc((void **)&jobs, n, sizeof *jobs);
-    if (st == CUZK_OK) st = cuzk_engine_list(r->engine, (int64_t)before * 1000000, jobs, &n, &err);
-    if (st == CUZK_OK) {
-        cuzk_buf_puts(&b, "{\"jobs\":[");
-        for (size_t i = 0; i < n; i++) {
-            if (i) cuzk_buf_puts(&b, ",");
-            cuzk_rpc_job_json(&b, &jobs[i]);
-        }
-        cuzk_buf_puts(&b, "]}");
+    cuzk_buf_puts(&b, "{\"jobs\":[");
+    const cuzk_status st =
+        find_jobs(ctx, cuzk_http_request_query(req, "state"), limit ? (size_t)limit : 1,
+                  (int64_t)before * 1000000, &b, &err);
+    cuzk_buf_puts(&b, "]}");
+    if (st == CUZK_OK)
         respond_json(res, 200, &b);
-    } else {
+    else
         cuzk__rpc_respond_failed(res, st, &err, NULL);
-    }
-    cuzk_free(jobs);
     cuzk_buf_free(&b);
 }
 

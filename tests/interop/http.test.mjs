@@ -124,6 +124,8 @@ test('jobs from submission to proof, as documented', async (t) => {
   const list = await call('GET', '/api/v1/jobs', '/api/v1/jobs?limit=3');
   assert.equal(list.body.jobs.length, 3);
   assert.equal(list.body.jobs[0].job_id, failing.body.job_id);
+  const troubles = await call('GET', '/api/v1/jobs', '/api/v1/jobs?state=failed,cancelled');
+  assert.deepEqual(troubles.body.jobs.map((j) => j.job_id), [failing.body.job_id, slow.body.job_id]);
   assert.equal((await call('GET', '/api/v1/jobs', '/api/v1/jobs?limit=many')).status, 400);
 
   // The whole.

@@ -92,7 +92,7 @@ inBrowser('a failed job says why, and what to do', async (t) => {
   // the filter keeps it, and hides others
   const good = await submit(server, porep());
   await inState(page, good, 'done');
-  await page.selectOption('#filter', 'failed');
+  await page.getByRole('button', { name: '1 failed' }).click();
   await page.waitForFunction((i) => !document.querySelector(`#joblist tr[data-key="${i}"]`), good);
   assert.equal(await rowOf(page, id).count(), 1);
   assert.deepEqual(page.troubles, []);

@@ -51,6 +51,7 @@ async function act(path, method) {
       throw new Error(body.error ? body.error.message : `status ${answer.status}`);
     }
     say("");
+    found.at = 0;
   } catch (e) {
     say(e instanceof Refused ? "The access token was not accepted." : `That did not work: ${e.message}`);
   }
@@ -220,7 +221,9 @@ function showTiles(s) {
   const per = enough ? seconds : s.uptime_secs;
   const rate = per > 0 ? proofs / per * 3600 : 0;
   setText($("t-done"), String(c.total_completed));
-  setText($("t-done-note"), `${c.total_failed} failed, ${c.total_cancelled} cancelled`);
+  setText($("t-failed"), `${c.total_failed} failed`);
+  $("t-failed").classList.toggle("some", c.total_failed > 0);
+  setText($("t-done-note"), `, ${c.total_cancelled} cancelled`);
   setText($("t-rate"), `${rate < 100 ? rate.toFixed(1) : Math.round(rate)} / h`);
   setText($("t-rate-note"), enough ? `proofs, over the last ${span(seconds)}` : "proofs, since the start");
   const busy = s.devices.map((d, i) => busyShare(i, 60));
@@ -414,12 +417,23 @@ function updateJobRow(now) {
   };
 }
 
-function showJobs(jobs, now) {
+const FILTERS = { "": "", live: "queued,running", failed: "failed,deadline,cancelled", done: "done" };
+
+// With a filter the engine looks through many jobs, which need not be every second.
+const found = { filter: "", at: 0, jobs: [] };
+
+async function askJobs() {
   const filter = $("filter").value;
-  const shown = jobs.filter((j) => !filter || (filter === "live" && isLive(j)) || (filter === "done" && j.state === "done") ||
-    (filter === "failed" && (j.state === "failed" || j.state === "deadline" || j.state === "cancelled")));
-  keyed($("joblist"), jobRows(shown), (r) => r.key, makeJobRow, updateJobRow(now));
-  setText($("jobs-note"), shown.length ? (jobs.length === 100 ? "The newest hundred." : "") : "None.");
+  if (filter && filter === found.filter && Date.now() - found.at < 4000) return found.jobs;
+  const states = FILTERS[filter];
+  const { jobs } = await askJson(`api/v1/jobs?limit=100${states ? `&state=${states}` : ""}`);
+  Object.assign(found, { filter, at: Date.now(), jobs });
+  return jobs;
+}
+
+function showJobs(jobs, now) {
+  keyed($("joblist"), jobRows(jobs), (r) => r.key, makeJobRow, updateJobRow(now));
+  setText($("jobs-note"), jobs.length ? (jobs.length === 100 ? "The newest hundred." : "") : "None.");
 }
 
 async function evict(name) {
@@ -641,7 +655,7 @@ async function refresh() {
   }
   polling = true;
   try {
-    const [s, list] = await Promise.all([askJson(`status?pipelines=${2 * MAX_ROWS}`), askJson("api/v1/jobs?limit=100")]);
+    const [s, jobs] = await Promise.all([askJson(`status?pipelines=${2 * MAX_ROWS}`), askJobs()]);
     if (failures > 1) say("");
     failures = 0;
     $("token-form").hidden = true;
@@ -653,7 +667,7 @@ async function refresh() {
     keyed($("devices"), s.devices, (d) => `${d.ordinal} ${d.uuid}`, makeDevice, updateDevice);
     showMemory(s);
     showQueues(s);
-    showJobs(list.jobs, s.now_unix_ms);
+    showJobs(jobs, s.now_unix_ms);
     showKeys(s);
     await pollTimeline(s);
   } catch (e) {
@@ -685,6 +699,12 @@ $("drain").addEventListener("click", async () => {
   if (yes) act("api/v1/drain", "POST");
 });
 $("resume").addEventListener("click", () => act("api/v1/resume", "POST"));
+$("t-failed").addEventListener("click", () => {
+  $("filter").value = "failed";
+  $("jobs").scrollIntoView();
+  $("filter").focus();
+  refresh();
+});
 $("filter").addEventListener("change", refresh);
 $("span").addEventListener("change", draw);
 $("timeline").addEventListener("pointermove", point);
