@@ -89,6 +89,7 @@ static cuzk_status read_field(void *ctx, unsigned i) {
     if (i < 8) return number32(r, 3600000, times[i - 2]);
     if (i < 13) return cuzk_pull_u64(&r->pull, UINT64_C(1) << 50, sizes[i - 8]);
     if (i == 14) return read_faults(r);
+    if (i == 15) return cuzk_pull_string(&r->pull, plan->message, sizeof plan->message);
     uint32_t invalid;
     CUZK_TRY(number32(r, 1, &invalid));
     r->job->invalid = invalid;
@@ -100,10 +101,10 @@ static cuzk_status read_settings(mock_job *j, cuzk_engine_bytes text, const char
     static const char *const names[] = {"key",        "partitions", "witness_ms", "stage_ms",
                                         "compute_ms", "finish_ms",  "verify_ms",  "assemble_ms",
                                         "shared",     "witness",    "pinned",     "scratch",
-                                        "slot",       "invalid",    "faults"};
+                                        "slot",       "invalid",    "faults",     "message"};
     reader r = {.job = j};
     cuzk_pull_init(&r.pull, text.data, text.len, name, err);
-    cuzk_status st = cuzk_pull_fields(&r.pull, names, 15, UINT32_MAX, true, read_field, &r);
+    cuzk_status st = cuzk_pull_fields(&r.pull, names, 16, UINT32_MAX, true, read_field, &r);
     if (st == CUZK_OK) st = cuzk_pull_end(&r.pull);
     cuzk_pull_fini(&r.pull);
     return st;

@@ -14,6 +14,7 @@
  *   partitions                    else by kind: 10, 16, 1, 1, 1
  *   witness_ms stage_ms compute_ms finish_ms verify_ms assemble_ms
  *   shared witness pinned scratch slot                              bytes, as in the plan
+ *   message                       the plan's
  *   invalid                       1: job_open fails with BAD_INPUT
  *   faults                        at most 8
  *     stage       witness stage compute finish verify assemble

@@ -60,7 +60,8 @@ static void message_of(cuzk_engine *e, job *j, const cuzk_sched_action *a) {
     const size_t n = sizeof j->end_message;
     out[0] = '\0';
     switch (a->outcome) {
-    case CUZK_OUTCOME_DONE:
+    case CUZK_OUTCOME_DONE: /* what there was to know from the start */
+        snprintf(out, n, "%s", j->plan.message);
         break;
     case CUZK_OUTCOME_CANCELLED:
         snprintf(out, n, "cancelled");
@@ -136,7 +137,7 @@ void cuzk__shell_write_end(cuzk_engine *e, job *j) {
     const bool done = j->outcome == CUZK_OUTCOME_DONE;
     const cuzk_journal_end_spec spec = {.outcome = journal_outcome(j->outcome),
                                         .stage = done ? NULL : cuzk_sched_stage_name(j->end_stage),
-                                        .message = done ? NULL : j->end_message,
+                                        .message = j->end_message,
                                         .result = {j->result.data, done ? j->result.len : 0},
                                         .timings = {times, strlen(times)}};
     j->end_note.handle = on_written;

@@ -29,6 +29,7 @@ cuzk_status cuzk__shell_job_new(cuzk_engine *e, job **out, const cuzk_engine_pla
     j->view.deadline_ns = deadline;
     j->view.n_partitions = plan->n_partitions;
     snprintf(j->view.key, sizeof j->view.key, "%s", plan->key);
+    snprintf(j->view.message, sizeof j->view.message, "%s", plan->message);
     for (uint32_t i = 0; i < plan->n_partitions; i++) {
         part *p = &j->parts[i];
         p->device = p->result = NONE;
@@ -231,6 +232,10 @@ void cuzk__shell_part_release(cuzk_engine *e, part *p) {
 void cuzk__shell_plan_write(cuzk_buf *out, const cuzk_engine_plan *plan, uint32_t n_parts) {
     cuzk_buf_puts(out, "{\"key\":");
     cuzk_buf_json_str(out, plan->key);
+    if (plan->message[0]) {
+        cuzk_buf_puts(out, ",\"message\":");
+        cuzk_buf_json_str(out, plan->message);
+    }
     cuzk_buf_printf(out,
                     ",\"partitions\":%u,\"parts\":%u,\"shared\":%llu,\"witness\":%llu,"
                     "\"pinned\":%llu,\"scratch\":%llu,\"slot\":%llu}\n",
@@ -253,13 +258,14 @@ static cuzk_status read_plan_field(void *ctx, unsigned i) {
                                  &r->plan->witness_pinned, &r->plan->scratch_host,
                                  &r->plan->slot_device};
     if (i == 0) return cuzk_pull_string(&r->pull, r->plan->key, sizeof r->plan->key);
+    if (i == 8) return cuzk_pull_string(&r->pull, r->plan->message, sizeof r->plan->message);
     return cuzk_pull_u64(&r->pull, i == 1 ? CUZK_SCHED_MAX_PARTITIONS : UINT64_MAX, numbers[i - 1]);
 }
 
 cuzk_status cuzk__shell_plan_read(cuzk_engine_plan *plan, uint32_t *n_parts, size_t *skip,
                                   cuzk_journal_part meta, cuzk_err *err) {
-    static const char *const names[] = {"key",     "partitions", "parts",   "shared",
-                                        "witness", "pinned",     "scratch", "slot"};
+    static const char *const names[] = {"key",    "partitions", "parts", "shared", "witness",
+                                        "pinned", "scratch",    "slot",  "message"};
     plan_reader r = {.plan = plan};
     const char *end = meta.len ? memchr(meta.data, '\n', meta.len) : NULL;
     if (!end)
@@ -267,7 +273,7 @@ cuzk_status cuzk__shell_plan_read(cuzk_engine_plan *plan, uint32_t *n_parts, siz
     *plan = (cuzk_engine_plan){.n_partitions = 0};
     *skip = (size_t)(end - (const char *)meta.data) + 1;
     cuzk_pull_init(&r.pull, meta.data, *skip, "journal", err);
-    cuzk_status st = cuzk_pull_fields(&r.pull, names, 8, 0, true, read_plan_field, &r);
+    cuzk_status st = cuzk_pull_fields(&r.pull, names, 9, 1 << 8, true, read_plan_field, &r);
     if (st == CUZK_OK) st = cuzk_pull_end(&r.pull);
     cuzk_pull_fini(&r.pull);
     plan->n_partitions = (uint32_t)r.partitions;

@@ -149,6 +149,9 @@ static cuzk_status make_room(cuzk_engine_status **out, size_t devices, size_t ke
 
 static void fill_totals(cuzk_engine *e, cuzk_engine_status *s) {
     s->sched = e->stats;
+    s->witness_workers = e->config.witness_workers;
+    s->workers_per_device = e->config.workers_per_device;
+    s->max_jobs = e->config.max_jobs;
     memcpy(s->completed, e->completed, sizeof s->completed);
     memcpy(s->failed, e->failed, sizeof s->failed);
     memcpy(s->cancelled, e->cancelled, sizeof s->cancelled);

@@ -103,7 +103,10 @@ void cuzk__shell_view_of(cuzk_engine_job *out, const cuzk_journal_job *j) {
     snprintf(out->request_id, sizeof out->request_id, "%s", j->request_id);
     snprintf(out->client, sizeof out->client, "%s", j->client);
     snprintf(out->message, sizeof out->message, "%s", j->message);
-    if (j->meta.len && cuzk__shell_plan_read(&plan, &parts, &skip, j->meta, NULL) == CUZK_OK)
+    if (j->meta.len && cuzk__shell_plan_read(&plan, &parts, &skip, j->meta, NULL) == CUZK_OK) {
         memcpy(out->key, plan.key, sizeof out->key);
+        if (j->outcome == CUZK_JOURNAL_UNFINISHED)
+            snprintf(out->message, sizeof out->message, "%s", plan.message);
+    }
     read_times(&out->times, j->timings);
 }

@@ -53,22 +53,25 @@ static void results_names_and_counters_survive(void **state) {
     world_job a, b, failed, again;
     (void)state;
     world_open();
-    submit_with(&a, CUZK_ENGINE_CIRCOM, "{\"partitions\": 2}", o);
+    submit_with(&a, CUZK_ENGINE_CIRCOM, "{\"partitions\": 2, \"message\": \"to \\\"know\\\"\"}", o);
     submit_with(&b, CUZK_ENGINE_SNAP, "{\"witness_ms\": 20000}", (world_options){NULL, 0, 0});
     submit(&failed, "{\"faults\": [{\"stage\": \"witness\", \"fault\": \"input\"}]}");
+    assert_string_equal(view(&a).message, "to \"know\"");
     const cuzk_engine_job before = await_done(&a);
+    assert_string_equal(before.message, "to \"know\"");
     assert_int_equal(cuzk_engine_cancel(w.e, b.id, &(bool){false}, &w.err), CUZK_OK);
     await(&b);
     await_failed(&failed, "at fault");
     world_restart();
     const cuzk_engine_job after = await_done(&a);
+    assert_string_equal(after.message, "to \"know\"");
     assert_int_equal(after.times.total, before.times.total);
     assert_int_equal(after.times.witness, before.times.witness);
     assert_true(after.ended_ns >= before.ended_ns); /* then it was written */
     assert_int_equal(after.partitions_done, 2);
     assert_string_equal(after.request_id, "once");
     await_failed(&failed, "at fault");
-    submit_with(&again, CUZK_ENGINE_CIRCOM, "{\"partitions\": 2}", o);
+    submit_with(&again, CUZK_ENGINE_CIRCOM, a.meta, o);
     assert_true(again.accepted.existed);
     assert_string_equal(again.id, a.id);
     cuzk_engine_status *s = status();
