@@ -70,8 +70,10 @@ static cuzk_status open_remote(real *r, const cuzkd_settings *s, cuzk_err *err) 
     for (uint32_t i = 0; i < r->n; i++)
         make_command(r, i, s);
     /* for tests of what happens when a device fails */
-    const cuzk_remote_config config = {
-        .n_devices = r->n, .commands = r->commands, .inject = getenv("CUZKD_TEST_INJECT")};
+    const cuzk_remote_config config = {.n_devices = r->n,
+                                       .commands = r->commands,
+                                       .inject = getenv("CUZKD_TEST_INJECT"),
+                                       .inject_starts = 1};
     return cuzk_remote_new(&r->remote, &config, err);
 }
 
