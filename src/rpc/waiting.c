@@ -376,8 +376,8 @@ void cuzk__rpc_waiting_methods(cuzk_rpc *r) {
                          prove_circom);
     cuzk__rpc_add_method(r, "/cuzk.v1.Engine/WatchJob", CUZK_GRPC_SERVER_STREAM, NULL, false,
                          watch_job);
-    cuzk__rpc_add_method(r, "/cuzk.v1.Engine/WatchEngine", CUZK_GRPC_SERVER_STREAM, NULL, false,
-                         watch_engine);
+    cuzk__rpc_add_method(r, "/cuzk.v1.Engine/WatchEngine",
+                         CUZK_GRPC_SERVER_STREAM | CUZK_GRPC_WATCH, NULL, false, watch_engine);
 }
 
 void cuzk__rpc_waiters_free(cuzk_rpc *r) {
