@@ -1,4 +1,8 @@
 #include "cli.h"
+#ifdef CUZK_HAVE_RPC
+#include "remote.h"
+#include "remote_prove.h"
+#endif
 #include "verbs.h"
 
 #include "base/buf.h"
@@ -10,11 +14,17 @@
 
 static const char help[] =
     "usage: cuzk timeline LOG [--svg OUT] [--json]\n"
+    "       cuzk timeline --addr ADDR [--svg OUT] [--save LOG] [--json]\n"
     "\n"
     "Reads the TIMELINE lines of an engine's log (of cuzk, of `cuzk simulate --timeline`, of\n"
     "Curio's engine; other lines are passed over) and says how busy each device was, why it was\n"
     "not busier, and what the result that came last waited for.\n"
     "\n"
+    "--addr takes the last minutes of a running cuzkd instead of a log (and --token-file, "
+    "--tls-ca\n"
+    "and so on, as `cuzk status` does).\n"
+    "\n"
+    "  --save LOG  keep the daemon's lines\n"
     "  --svg OUT   draw it: witnesses, each device's kernels and slots, a colour a job\n"
     "  --json      one JSON object\n"
     "\n"
@@ -25,7 +35,7 @@ static const char help[] =
     "example: cuzk simulate --preset daemon --run two-workers --timeline t.csv\n"
     "         cuzk timeline t.csv --svg t.svg\n";
 
-enum { JSON_OPT = 256, SVG_OPT };
+enum { JSON_OPT = 256, SVG_OPT, SAVE_OPT };
 
 static void put_gaps(cuzk_buf *out, const cuzk_trace_device *d, bool json) {
     for (cuzk_trace_cause c = 0; c < CUZK_TRACE_CAUSES; c++)
@@ -94,13 +104,12 @@ static cuzk_status draw(const char *path, const cuzk_trace *t, cuzk_err *err) {
     return st;
 }
 
-static cuzk_status timeline(const char *log, const char *svg, bool json, cuzk_err *err) {
-    cuzk_map map;
+static cuzk_status timeline(const char *log, const char *text, size_t len, const char *svg,
+                            bool json, cuzk_err *err) {
     cuzk_trace t = {0};
     cuzk_trace_summary sum;
     cuzk_buf out = CUZK_BUF_INIT;
-    CUZK_TRY(cuzk_map_file(&map, log, err));
-    cuzk_status st = cuzk_trace_read(&t, (const char *)map.data, map.len);
+    cuzk_status st = cuzk_trace_read(&t, text, len);
     if (st != CUZK_OK) (void)cuzk_err_set(err, st, "not enough memory for the timeline");
     if (st == CUZK_OK) {
         st = cuzk_trace_sum(&sum, &t, err);
@@ -115,9 +124,55 @@ static cuzk_status timeline(const char *log, const char *svg, bool json, cuzk_er
         st = cuzk_err_set(err, CUZK_STATUS_IO, "cannot write the report");
     cuzk_buf_free(&out);
     cuzk_trace_free(&t);
+    return st;
+}
+
+static cuzk_status of_file(const char *log, const char *svg, bool json, cuzk_err *err) {
+    cuzk_map map;
+    CUZK_TRY(cuzk_map_file(&map, log, err));
+    const cuzk_status st = timeline(log, (const char *)map.data, map.len, svg, json, err);
     cuzk_map_close(&map);
     return st;
 }
+
+#ifdef CUZK_HAVE_RPC
+static int of_daemon(cuzk_remote *r, const char *svg, const char *save, cuzk_err *err) {
+    cuzk_buf lines = CUZK_BUF_INIT;
+    cuzk_status st = cuzk_remote_open(r, err);
+    if (st == CUZK_OK) st = cuzk_rpc_trace(r->client, CUZK_RPC_TRACE_CSV, &lines, err);
+    const char *text = lines.data ? lines.data : "";
+    if (st == CUZK_OK && save) st = cuzk_write_file(save, text, lines.len, err);
+    if (st == CUZK_OK) st = timeline(r->addr, text, lines.len, svg, r->json, err);
+    cuzk_buf_free(&lines);
+    return cuzk_remote_finish(r, st, NULL, err);
+}
+
+/* `cuzk timeline --addr`. */
+static int remote(int argc, char **argv) {
+    static const struct option longs[] = {CUZK_REMOTE_LONGS,
+                                          CUZK_COMMON_LONGS,
+                                          {"svg", required_argument, NULL, SVG_OPT},
+                                          {"save", required_argument, NULL, SAVE_OPT},
+                                          {NULL, 0, NULL, 0}};
+    cuzk_remote r = {.verb = "timeline"};
+    const char *svg = NULL, *save = NULL;
+    cuzk_err err = {0};
+    int c;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+        if (c == 'h' || c == CUZK_OPT_HELP) return cuzk_cli_help("timeline", help);
+        if (cuzk_remote_option(&r, c, optarg)) continue;
+        if (c == SVG_OPT)
+            svg = optarg;
+        else if (c == SAVE_OPT)
+            save = optarg;
+        else
+            return cuzk_cli_bad_option("timeline", c, argv);
+    }
+    if (argc != optind) return cuzk_cli_usage("timeline", "takes no LOG with --addr");
+    return of_daemon(&r, svg, save, &err);
+}
+#endif
 
 int cuzk_cmd_timeline(int argc, char **argv) {
     static const struct option longs[] = {{"help", no_argument, NULL, 'h'},
@@ -128,6 +183,9 @@ int cuzk_cmd_timeline(int argc, char **argv) {
     bool json = false;
     cuzk_err err = {0};
     int c;
+#ifdef CUZK_HAVE_RPC
+    if (cuzk_remote_asked(argc, argv)) return remote(argc, argv);
+#endif
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
         if (c == 'h') return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 4 : 0;
@@ -139,6 +197,6 @@ int cuzk_cmd_timeline(int argc, char **argv) {
             return cuzk_cli_bad_option("timeline", c, argv);
     }
     if (argc - optind != 1) return cuzk_cli_usage("timeline", "wants one LOG");
-    const cuzk_status st = timeline(argv[optind], svg, json, &err);
+    const cuzk_status st = of_file(argv[optind], svg, json, &err);
     return st == CUZK_OK ? 0 : cuzk_cli_fail("timeline", st, &err);
 }

@@ -437,6 +437,13 @@ test('the client verbs', async (t) => {
   assert.match(ok(d.cuzk('status', '--metrics')), /cuzk_uptime_seconds/);
   assert.match(ok(d.cuzk('watch', id)), /done/);
 
+  const drawn = join(dir, 't.svg');
+  const lines = join(dir, 't.log');
+  const measured = json('timeline', '--addr', d.addr, '--svg', drawn, '--save', lines);
+  assert.equal(measured.partitions, 3 + 1 + 3 + 3);
+  assert.match(readFileSync(drawn, 'utf8'), /<svg/);
+  assert.equal(json('timeline', lines).partitions, measured.partitions);
+
   const long = join(dir, 'long.json');
   writeFileSync(long, JSON.stringify({ partitions: 40, witness_ms: 200 }));
   const slow = ok(d.cuzk('submit', 'porep', long)).trim();
@@ -447,8 +454,8 @@ test('the client verbs', async (t) => {
   await sleep(200);
   assert.match(ok(d.cuzk('cancel', slow)), /cancelled/);
   assert.equal((await waiting).status, 6);
-  const lines = (await watching).stdout.trim().split('\n').map((l) => JSON.parse(l));
-  assert.equal(lines.at(-1).job_id, slow);
+  const watched = (await watching).stdout.trim().split('\n').map((l) => JSON.parse(l));
+  assert.equal(watched.at(-1).job_id, slow);
 
   const faults = join(dir, 'faults.json');
   writeFileSync(faults, JSON.stringify({ faults: [{ stage: 'compute', fault: 'error', times: 0 }] }));
