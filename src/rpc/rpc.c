@@ -123,7 +123,7 @@ cuzk_status cuzk_rpc_new(cuzk_rpc **out, cuzk_engine *engine, cuzk_net_loop *loo
     if (config) r->config = *config;
     if (!r->config.version) r->config.version = "";
     if (!r->config.threads) r->config.threads = 8;
-    if (!r->config.slow_threads) r->config.slow_threads = 4;
+    if (!r->config.slow_threads) r->config.slow_threads = 8;
     if (!r->config.backlog) r->config.backlog = 1024;
     pthread_mutex_init(&r->waiters_lock, NULL);
     pthread_mutex_init(&r->devices_lock, NULL);

@@ -17,7 +17,7 @@ typedef struct cuzk_rpc cuzk_rpc;
 typedef struct cuzk_rpc_config {
     const char *version;   /* shown; "" */
     unsigned threads;      /* for calls that take milliseconds: 8 */
-    unsigned slow_threads; /* for those that take longer (loading keys, draining): 4 */
+    unsigned slow_threads; /* for those that take longer (loading keys, draining): 8 */
     unsigned backlog;      /* calls that may wait for a thread, further ones are refused: 1024 */
     cuzk_grpc_limits grpc;
     cuzk_http_limits http;
