@@ -82,7 +82,7 @@ cuzk_status cuzk_rpc_watch(cuzk_rpc_client *c, const char *job_id, int64_t timeo
 
 typedef struct cuzk_rpc_device {
     uint32_t ordinal, restarts;
-    char name[96], uuid[64], job_id[CUZK_ENGINE_JOB_ID], kind[32], trouble[256];
+    char name[96], uuid[64], job_id[CUZK_ENGINE_JOB_ID], kind[32], trouble[768];
     uint64_t total, free, lent, busy_ms; /* bytes; of its gate */
     bool up, quarantined;
 } cuzk_rpc_device;

@@ -41,13 +41,13 @@ static void fault_message(const job *j, const cuzk_sched_action *a, char *out, s
 
 static void no_device_message(cuzk_engine *e, const job *j, char *out, size_t n) {
     for (uint32_t d = 0; d < e->n_devices; d++) {
-        char trouble[256];
+        char trouble[CUZK_ENGINE_MESSAGE];
         pthread_mutex_lock(&e->devices[d].lock);
         memcpy(trouble, e->devices[d].trouble, sizeof trouble);
         pthread_mutex_unlock(&e->devices[d].lock);
         if (!e->device_stats[d].quarantined && e->device_stats[d].up && !trouble[0]) continue;
         snprintf(out, n,
-                 "queue: no device takes jobs of kind %u with key %s any more; device %u: %.200s; "
+                 "queue: no device takes jobs of kind %u with key %s any more; device %u: %.500s; "
                  "restore it, or submit to another engine",
                  j->view.kind, j->plan.key, d, trouble[0] ? trouble : "in quarantine");
         return;

@@ -18,7 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CUZK_ENGINE_JOB_ID = 64, CUZK_ENGINE_REQUEST_ID = 256, CUZK_ENGINE_MAX_DEVICES = 32 };
+enum {
+    CUZK_ENGINE_JOB_ID = 64,
+    CUZK_ENGINE_REQUEST_ID = 256,
+    CUZK_ENGINE_MAX_DEVICES = 32,
+    CUZK_ENGINE_MESSAGE =
+        768, /* bytes of a failure's sentence: a cuzk_err and what stands before */
+};
 
 typedef struct cuzk_engine cuzk_engine;
 
@@ -115,8 +121,8 @@ typedef struct cuzk_engine_job {
     int64_t submitted_ns, ended_ns, deadline_ns; /* CLOCK_REALTIME; 0: none */
     uint32_t n_partitions, partitions_done;
     cuzk_engine_times times;
-    char message[512];       /* of a failure: stage, reason, remedy */
-    cuzk_engine_moved moved; /* all partitions; in this run of the engine */
+    char message[CUZK_ENGINE_MESSAGE]; /* of a failure: stage, reason, remedy */
+    cuzk_engine_moved moved;           /* all partitions; in this run of the engine */
 } cuzk_engine_job;
 
 /* A job by its id or request id. NOT_FOUND. */
@@ -173,9 +179,9 @@ typedef struct cuzk_engine_device_status {
     char job_id[CUZK_ENGINE_JOB_ID];
     cuzk_engine_kind kind;
     uint32_t partition;
-    int64_t busy_ns;         /* gate held since the start, sum */
-    cuzk_engine_moved moved; /* sums since the start */
-    char trouble[256];       /* its last error */
+    int64_t busy_ns;                   /* gate held since the start, sum */
+    cuzk_engine_moved moved;           /* sums since the start */
+    char trouble[CUZK_ENGINE_MESSAGE]; /* its last error */
 } cuzk_engine_device_status;
 
 typedef struct cuzk_engine_key_status {

@@ -96,7 +96,7 @@ struct job {
     cuzk_sched_outcome outcome;
     cuzk_sched_stage end_stage;
     char fault[400]; /* the last one */
-    char end_message[512];
+    char end_message[CUZK_ENGINE_MESSAGE];
     cuzk_buf result;
     note accept_note, end_note;
     cuzk_status end_status;
@@ -135,7 +135,7 @@ typedef struct shell_key {
     uint32_t busy;                    /* loads and evictions under way */
     cuzk_engine_key_plan plan, asked; /* the scheduler's, the last request's */
     int64_t last_used, load_ns;
-    char trouble[256];
+    char trouble[CUZK_ENGINE_MESSAGE];
     struct call *calls;                          /* that wait for it to load or to go */
     key_work works[CUZK_ENGINE_MAX_DEVICES + 1]; /* [0] the host */
 } shell_key;
@@ -175,7 +175,7 @@ struct shell_dev {
     uint32_t pending; /* pieces of work handed out for it and not returned */
     device_call *calls;
     cuzk_engine_device_info info;
-    char trouble[256];
+    char trouble[CUZK_ENGINE_MESSAGE];
     uint32_t restarts;
 
     /* engine's lock */
