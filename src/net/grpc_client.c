@@ -1,185 +1,20 @@
 /* DESIGN: nghttp2 does HTTP/2; this file moves bytes between it and the socket while a call runs,
  * sleeping in poll in slices short enough to see a signal handler's flag. */
-#include "net/grpc_client.h"
 #include "net/address.h"
-#include "net/grpc_frame.h"
-#include "net/grpc_text.h"
-#include "net/tls.h"
+#include "net/grpc_client_internal.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
-#include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { READ = 65536, STREAM_WINDOW = 4 << 20, CONNECTION_WINDOW = 16 << 20, SLICE_MS = 200 };
-
-struct cuzk_grpc_client {
-    cuzk__io io;
-    cuzk__tls *tls;
-    nghttp2_session *session;
-    char authority[CUZK_NET_ADDRESS + 16];
-    char *authorization; /* "Bearer …" or NULL */
-    uint64_t max_message;
-    const volatile sig_atomic_t *stop;
-    uint8_t *scratch;
-    const uint8_t *unsent; /* the session's, not written yet */
-    size_t unsent_len;
-    char goaway[128];
-
-    /* the call at hand */
-    int32_t stream_id;
-    bool closed;
-    uint32_t reset; /* HTTP/2's reason when closed */
-    uint8_t head[5];
-    const uint8_t *request;
-    size_t request_len, sent; /* sent: of head and request */
-    cuzk__grpc_frames frames;
-    cuzk_buf *reply;
-    size_t replies;
-    bool (*fn)(void *ctx, const uint8_t *msg, size_t len);
-    void *fn_ctx;
-    int http_status, code; /* code -1: none came */
-    int own_code;          /* not 0: we ended it so */
-    cuzk_grpc_result *result;
-};
-
-/* ---- session callbacks ---- */
-
-/* We end the call, for a reason of ours. */
-static void give_up(cuzk_grpc_client *c, int code, const char *why) {
-    if (c->own_code || c->closed) return;
-    c->own_code = code;
-    snprintf(c->result->message, sizeof c->result->message, "%s", why);
-    nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, c->stream_id, NGHTTP2_CANCEL);
-}
-
-static void on_message(cuzk_grpc_client *c) {
-    const cuzk__grpc_frames *f = &c->frames;
-    c->replies++;
-    if (c->fn) {
-        static const uint8_t nothing;
-        if (!c->fn(c->fn_ctx, f->body ? f->body : &nothing, f->len))
-            give_up(c, CUZK_GRPC_CANCELLED, "no more was wanted");
-        return;
-    }
-    if (c->replies > 1) give_up(c, CUZK_GRPC_INTERNAL, "the server sent more than one message");
-    if (c->reply) cuzk_buf_append(c->reply, f->body ? (const void *)f->body : "", f->len);
-}
-
-static void make_room(cuzk_grpc_client *c) {
-    cuzk__grpc_frames *f = &c->frames;
-    if (f->len > c->max_message)
-        give_up(c, CUZK_GRPC_RESOURCE_EXHAUSTED, "the answer is larger than allowed here");
-    else if (cuzk_realloc((void **)&f->body, f->len, 1) != CUZK_OK)
-        give_up(c, CUZK_GRPC_RESOURCE_EXHAUSTED, "no memory for the answer");
-    f->room = f->len;
-}
-
-static void free_body(cuzk_grpc_client *c) {
-    cuzk_free(c->frames.body);
-    cuzk__grpc_frames_next(&c->frames);
-}
-
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *data,
-                   size_t len, void *user) {
-    cuzk_grpc_client *c = user;
-    const uint8_t *end = data + len;
-    (void)session;
-    (void)flags;
-    if (stream_id != c->stream_id) return 0;
-    while (!c->own_code) {
-        const cuzk__grpc_event ev = cuzk__grpc_frames_feed(&c->frames, &data, end);
-        if (ev == CUZK__GRPC_MORE) break;
-        if (ev == CUZK__GRPC_ROOM) make_room(c);
-        if (ev == CUZK__GRPC_FLAGGED)
-            give_up(c, CUZK_GRPC_INTERNAL, "the server sent a compressed or broken message");
-        if (ev != CUZK__GRPC_MESSAGE) continue;
-        on_message(c);
-        free_body(c);
-        if (data == end) break;
-    }
-    return 0;
-}
-
-static void on_details(cuzk_grpc_client *c, const char *value, size_t n) {
-    cuzk_buf details = CUZK_BUF_INIT;
-    if (cuzk__grpc_unbase64(&details, value, n)) {
-        const int64_t ns = cuzk__grpc_retry_of(details.data, details.len);
-        if (ns >= 0) c->result->retry_ns = ns;
-    }
-    cuzk_buf_free(&details);
-}
-
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name_p,
-                     size_t name_len, const uint8_t *value_p, size_t n, uint8_t flags, void *user) {
-    cuzk_grpc_client *c = user;
-    const char *name = (const char *)name_p, *value = (const char *)value_p; /* NUL follows */
-    (void)session;
-    (void)flags;
-    (void)name_len;
-    if (frame->hd.stream_id != c->stream_id || c->own_code) return 0;
-    if (!strcmp(name, ":status")) {
-        c->http_status = (int)strtol(value, NULL, 10);
-    } else if (!strcmp(name, "grpc-status")) {
-        const long code = strtol(value, NULL, 10);
-        c->code = code >= 0 && code <= 16 ? (int)code : CUZK_GRPC_UNKNOWN;
-    } else if (!strcmp(name, "grpc-message")) {
-        cuzk__grpc_percent_decode(c->result->message, sizeof c->result->message, value, n);
-    } else if (!strcmp(name, "grpc-status-details-bin")) {
-        on_details(c, value, n);
-    } else if (!strcmp(name, "grpc-retry-pushback-ms") && c->result->retry_ns < 0) {
-        const long long ms = strtoll(value, NULL, 10);
-        if (ms >= 0 && ms < INT64_MAX / 1000000) c->result->retry_ns = ms * 1000000;
-    }
-    return 0;
-}
-
-static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
-    cuzk_grpc_client *c = user;
-    (void)session;
-    if (frame->hd.type == NGHTTP2_GOAWAY)
-        snprintf(c->goaway, sizeof c->goaway, "%.*s", (int)frame->goaway.opaque_data_len,
-                 frame->goaway.opaque_data_len ? (const char *)frame->goaway.opaque_data : "");
-    return 0;
-}
-
-static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t error,
-                           void *user) {
-    cuzk_grpc_client *c = user;
-    (void)session;
-    if (stream_id != c->stream_id) return 0;
-    c->closed = true;
-    c->reset = error;
-    return 0;
-}
-
-static ssize_t read_request(nghttp2_session *session, int32_t stream_id, uint8_t *buf,
-                            size_t length, uint32_t *flags, nghttp2_data_source *source,
-                            void *user) {
-    cuzk_grpc_client *c = user;
-    size_t n = 0;
-    (void)session;
-    (void)stream_id;
-    (void)source;
-    for (; n < length && c->sent < sizeof c->head; n++)
-        buf[n] = c->head[c->sent++];
-    const size_t left = c->request_len - (c->sent - sizeof c->head);
-    if (n < length && left) {
-        const size_t some = left < length - n ? left : length - n;
-        memcpy(buf + n, c->request + (c->request_len - left), some);
-        c->sent += some;
-        n += some;
-    }
-    if (c->sent == sizeof c->head + c->request_len) *flags |= NGHTTP2_DATA_FLAG_EOF;
-    return (ssize_t)n;
-}
+enum { READ = 65536, SLICE_MS = 200 };
 
 /* ---- bytes ---- */
 
@@ -256,26 +91,6 @@ static cuzk_status shake(cuzk_grpc_client *c, int64_t until_ns, cuzk_err *err) {
     }
 }
 
-static cuzk_status open_session(cuzk_grpc_client *c, cuzk_err *err) {
-    const nghttp2_settings_entry settings[] = {
-        {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
-    };
-    nghttp2_session_callbacks *callbacks;
-    if (nghttp2_session_callbacks_new(&callbacks) != 0) return CUZK_STATUS_NO_MEMORY;
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-    const int failed = nghttp2_session_client_new(&c->session, callbacks, c);
-    nghttp2_session_callbacks_del(callbacks);
-    if (failed || nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, 2) != 0 ||
-        nghttp2_session_set_local_window_size(c->session, NGHTTP2_FLAG_NONE, 0,
-                                              CONNECTION_WINDOW) != 0)
-        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "no memory for a connection");
-    return CUZK_OK;
-}
-
 static cuzk_status set_token(cuzk_grpc_client *c, const char *token, cuzk_err *err) {
     if (!token) return CUZK_OK;
     const size_t len = strlen(token);
@@ -313,7 +128,7 @@ static cuzk_status dial(cuzk_grpc_client *c, const char *address, const cuzk_grp
         return st;
     }
     CUZK_TRY(shake(c, until, err));
-    return open_session(c, err);
+    return cuzk__client_open_session(c, err);
 }
 
 static cuzk_status new_client(cuzk_grpc_client **out, const cuzk_grpc_client_options *o,
@@ -347,7 +162,7 @@ cuzk_status cuzk__grpc_client_adopt(cuzk_grpc_client **out, int fd, uint64_t max
     cuzk_grpc_client *c = NULL;
     cuzk_status st = new_client(&c, &plain, NULL);
     if (st == CUZK_OK) st = cuzk__io_init(&c->io, fd, NULL, NULL, NULL);
-    if (st == CUZK_OK) st = open_session(c, NULL);
+    if (st == CUZK_OK) st = cuzk__client_open_session(c, NULL);
     *out = c;
     return st;
 }
@@ -375,7 +190,7 @@ static nghttp2_nv header(const char *name, const char *value) {
 
 static cuzk_status submit(cuzk_grpc_client *c, const char *path, int64_t timeout_ns,
                           cuzk_err *err) {
-    const nghttp2_data_provider provider = {.read_callback = read_request};
+    const nghttp2_data_provider provider = {.read_callback = cuzk__client_read_request};
     char timeout[16];
     nghttp2_nv nv[10];
     size_t n = 0;
@@ -452,9 +267,9 @@ static cuzk_status run(cuzk_grpc_client *c, int64_t until_ns, cuzk_err *err) {
     bool blocked;
     while (!c->closed && !c->own_code) {
         if (cuzk_now_ns() >= until_ns)
-            give_up(c, CUZK_GRPC_DEADLINE_EXCEEDED, "no answer in time");
+            cuzk__client_give_up(c, CUZK_GRPC_DEADLINE_EXCEEDED, "no answer in time");
         else if (c->stop && *c->stop)
-            give_up(c, CUZK_GRPC_CANCELLED, "interrupted");
+            cuzk__client_give_up(c, CUZK_GRPC_CANCELLED, "interrupted");
         else
             CUZK_TRY(pump(c, until_ns, err));
     }
@@ -480,7 +295,7 @@ static cuzk_status call(cuzk_grpc_client *c, const char *path, int64_t timeout_n
     cuzk_st_u32be(c->head + 1, (uint32_t)c->request_len);
     cuzk_status st = submit(c, path, timeout_ns, err);
     if (st == CUZK_OK) st = run(c, until, err);
-    free_body(c);
+    cuzk__client_free_body(c);
     if (st == CUZK_OK)
         conclude(c);
     else
