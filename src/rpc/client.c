@@ -212,7 +212,8 @@ static char *text_of(const char *text) {
 
 static cuzk_status submit_circom(cuzk_rpc_client *c, const cuzk_rpc_job *job, void *reply,
                                  cuzk_err *err) {
-    Cuzk__V1__SubmitCircomRequest m = CUZK__V1__SUBMIT_CIRCOM_REQUEST__INIT;
+    Cuzk__V1__SubmitCircomRequest m;
+    cuzk__v1__submit_circom_request__init(&m);
     m.request_id = text_of(job->request_id);
     m.key = text_of(job->key);
     m.priority = (Cuzk__V1__Priority)job->priority;
@@ -224,7 +225,8 @@ static cuzk_status submit_circom(cuzk_rpc_client *c, const cuzk_rpc_job *job, vo
 
 static cuzk_status submit_filecoin(cuzk_rpc_client *c, const cuzk_rpc_job *job, void *reply,
                                    cuzk_err *err) {
-    Cuzk__V1__SubmitProofRequest m = CUZK__V1__SUBMIT_PROOF_REQUEST__INIT;
+    Cuzk__V1__SubmitProofRequest m;
+    cuzk__v1__submit_proof_request__init(&m);
     ProtobufCBinaryData *parts = NULL;
     m.request_id = text_of(job->request_id);
     m.proof_kind = (Cuzk__V1__ProofKind)job->kind;
@@ -296,7 +298,8 @@ static cuzk_status awaited(const Cuzk__V1__AwaitProofResponse *m, cuzk_engine_st
 cuzk_status cuzk_rpc_await(cuzk_rpc_client *c, const char *job_id, uint64_t timeout_ms,
                            cuzk_engine_state *state, cuzk_engine_times *times, cuzk_buf *proof,
                            cuzk_err *err) {
-    Cuzk__V1__AwaitProofRequest req = CUZK__V1__AWAIT_PROOF_REQUEST__INIT;
+    Cuzk__V1__AwaitProofRequest req;
+    cuzk__v1__await_proof_request__init(&req);
     Cuzk__V1__AwaitProofResponse *m;
     *state = CUZK_ENGINE_QUEUED;
     req.job_id = text_of(job_id);
@@ -313,7 +316,8 @@ cuzk_status cuzk_rpc_await(cuzk_rpc_client *c, const char *job_id, uint64_t time
 
 cuzk_status cuzk_rpc_get(cuzk_rpc_client *c, const char *job_id, cuzk_engine_job *out,
                          cuzk_err *err) {
-    Cuzk__V1__GetJobRequest req = CUZK__V1__GET_JOB_REQUEST__INIT;
+    Cuzk__V1__GetJobRequest req;
+    cuzk__v1__get_job_request__init(&req);
     Cuzk__V1__Job *m;
     req.job_id = text_of(job_id);
     CUZK_TRY(
@@ -324,7 +328,8 @@ cuzk_status cuzk_rpc_get(cuzk_rpc_client *c, const char *job_id, cuzk_engine_job
 }
 
 cuzk_status cuzk_rpc_list(cuzk_rpc_client *c, cuzk_engine_job *out, size_t *n, cuzk_err *err) {
-    Cuzk__V1__ListJobsRequest req = CUZK__V1__LIST_JOBS_REQUEST__INIT;
+    Cuzk__V1__ListJobsRequest req;
+    cuzk__v1__list_jobs_request__init(&req);
     Cuzk__V1__ListJobsResponse *m;
     req.limit = (uint32_t)*n;
     CUZK_TRY(cuzk__client_call(c, CUZK__ENGINE "ListJobs", &req,
@@ -338,7 +343,8 @@ cuzk_status cuzk_rpc_list(cuzk_rpc_client *c, cuzk_engine_job *out, size_t *n, c
 
 cuzk_status cuzk_rpc_result(cuzk_rpc_client *c, const char *job_id, cuzk_buf *proof,
                             cuzk_err *err) {
-    Cuzk__V1__GetResultRequest req = CUZK__V1__GET_RESULT_REQUEST__INIT;
+    Cuzk__V1__GetResultRequest req;
+    cuzk__v1__get_result_request__init(&req);
     Cuzk__V1__GetResultResponse *m;
     req.job_id = text_of(job_id);
     CUZK_TRY(cuzk__client_call(c, CUZK__ENGINE "GetResult", &req,
@@ -351,7 +357,8 @@ cuzk_status cuzk_rpc_result(cuzk_rpc_client *c, const char *job_id, cuzk_buf *pr
 
 cuzk_status cuzk_rpc_cancel(cuzk_rpc_client *c, const char *job_id, bool *was_running,
                             cuzk_err *err) {
-    Cuzk__V1__CancelProofRequest req = CUZK__V1__CANCEL_PROOF_REQUEST__INIT;
+    Cuzk__V1__CancelProofRequest req;
+    cuzk__v1__cancel_proof_request__init(&req);
     Cuzk__V1__CancelProofResponse *m;
     req.job_id = text_of(job_id);
     CUZK_TRY(cuzk__client_call(c, CUZK__PROVING "CancelProof", &req,
@@ -376,7 +383,8 @@ static bool take_job(void *ctx, const void *msg) {
 cuzk_status cuzk_rpc_watch(cuzk_rpc_client *c, const char *job_id, int64_t timeout_ns,
                            bool (*fn)(void *ctx, const cuzk_engine_job *job), void *ctx,
                            cuzk_err *err) {
-    Cuzk__V1__WatchJobRequest req = CUZK__V1__WATCH_JOB_REQUEST__INIT;
+    Cuzk__V1__WatchJobRequest req;
+    cuzk__v1__watch_job_request__init(&req);
     watching w = {.fn = fn, .ctx = ctx};
     req.job_id = text_of(job_id);
     return cuzk__client_stream(c, CUZK__ENGINE "WatchJob", &req, &cuzk__v1__job__descriptor,

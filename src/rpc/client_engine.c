@@ -63,7 +63,8 @@ static void take_status(cuzk_rpc_status *s, const Cuzk__V1__GetStatusResponse *m
 }
 
 cuzk_status cuzk_rpc_get_status(cuzk_rpc_client *c, cuzk_rpc_status *out, cuzk_err *err) {
-    Cuzk__V1__GetStatusRequest req = CUZK__V1__GET_STATUS_REQUEST__INIT;
+    Cuzk__V1__GetStatusRequest req;
+    cuzk__v1__get_status_request__init(&req);
     Cuzk__V1__GetStatusResponse *m;
     CUZK_TRY(cuzk__client_call(c, CUZK__PROVING "GetStatus", &req,
                                &cuzk__v1__get_status_response__descriptor, 0, &m, err));
@@ -98,7 +99,8 @@ cuzk_status cuzk_rpc_watch_all(cuzk_rpc_client *c, uint32_t interval_ms,
                                bool (*fn)(void *ctx, const cuzk_engine_job *job,
                                           const cuzk_rpc_status *status),
                                void *ctx, cuzk_err *err) {
-    Cuzk__V1__WatchEngineRequest req = CUZK__V1__WATCH_ENGINE_REQUEST__INIT;
+    Cuzk__V1__WatchEngineRequest req;
+    cuzk__v1__watch_engine_request__init(&req);
     watching *w;
     if (cuzk_alloc((void **)&w, 1, sizeof *w) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
@@ -118,7 +120,8 @@ static cuzk_status kept(const cuzk_buf *out, cuzk_err *err) {
 }
 
 cuzk_status cuzk_rpc_metrics(cuzk_rpc_client *c, cuzk_buf *out, cuzk_err *err) {
-    Cuzk__V1__GetMetricsRequest req = CUZK__V1__GET_METRICS_REQUEST__INIT;
+    Cuzk__V1__GetMetricsRequest req;
+    cuzk__v1__get_metrics_request__init(&req);
     Cuzk__V1__GetMetricsResponse *m;
     CUZK_TRY(cuzk__client_call(c, CUZK__PROVING "GetMetrics", &req,
                                &cuzk__v1__get_metrics_response__descriptor, 0, &m, err));
@@ -129,7 +132,8 @@ cuzk_status cuzk_rpc_metrics(cuzk_rpc_client *c, cuzk_buf *out, cuzk_err *err) {
 
 cuzk_status cuzk_rpc_trace(cuzk_rpc_client *c, cuzk_rpc_trace_format format, cuzk_buf *out,
                            cuzk_err *err) {
-    Cuzk__V1__GetTraceRequest req = CUZK__V1__GET_TRACE_REQUEST__INIT;
+    Cuzk__V1__GetTraceRequest req;
+    cuzk__v1__get_trace_request__init(&req);
     Cuzk__V1__GetTraceResponse *m;
     req.format = (Cuzk__V1__GetTraceRequest__Format)format;
     CUZK_TRY(cuzk__client_call(c, CUZK__ENGINE "GetTrace", &req,
@@ -143,7 +147,8 @@ cuzk_status cuzk_rpc_trace(cuzk_rpc_client *c, cuzk_rpc_trace_format format, cuz
 
 cuzk_status cuzk_rpc_preload(cuzk_rpc_client *c, const char *key, bool *already, uint64_t *took_ms,
                              cuzk_err *err) {
-    Cuzk__V1__PreloadSrsRequest req = CUZK__V1__PRELOAD_SRS_REQUEST__INIT;
+    Cuzk__V1__PreloadSrsRequest req;
+    cuzk__v1__preload_srs_request__init(&req);
     Cuzk__V1__PreloadSrsResponse *m;
     req.circuit_id = text_of(key);
     CUZK_TRY(cuzk__client_call(c, CUZK__PROVING "PreloadSRS", &req,
@@ -156,7 +161,8 @@ cuzk_status cuzk_rpc_preload(cuzk_rpc_client *c, const char *key, bool *already,
 
 cuzk_status cuzk_rpc_evict(cuzk_rpc_client *c, const char *key, bool *was_loaded, uint64_t *freed,
                            cuzk_err *err) {
-    Cuzk__V1__EvictSrsRequest req = CUZK__V1__EVICT_SRS_REQUEST__INIT;
+    Cuzk__V1__EvictSrsRequest req;
+    cuzk__v1__evict_srs_request__init(&req);
     Cuzk__V1__EvictSrsResponse *m;
     req.circuit_id = text_of(key);
     CUZK_TRY(cuzk__client_call(c, CUZK__PROVING "EvictSRS", &req,
@@ -169,7 +175,8 @@ cuzk_status cuzk_rpc_evict(cuzk_rpc_client *c, const char *key, bool *was_loaded
 
 cuzk_status cuzk_rpc_drain_engine(cuzk_rpc_client *c, bool checkpoint, uint64_t timeout_ms,
                                   cuzk_err *err) {
-    Cuzk__V1__DrainRequest req = CUZK__V1__DRAIN_REQUEST__INIT;
+    Cuzk__V1__DrainRequest req;
+    cuzk__v1__drain_request__init(&req);
     req.checkpoint = checkpoint;
     req.timeout_ms = timeout_ms;
     return cuzk__client_tell(c, CUZK__ENGINE "Drain", &req, &cuzk__v1__drain_response__descriptor,
@@ -177,14 +184,16 @@ cuzk_status cuzk_rpc_drain_engine(cuzk_rpc_client *c, bool checkpoint, uint64_t 
 }
 
 cuzk_status cuzk_rpc_resume(cuzk_rpc_client *c, cuzk_err *err) {
-    Cuzk__V1__ResumeRequest req = CUZK__V1__RESUME_REQUEST__INIT;
+    Cuzk__V1__ResumeRequest req;
+    cuzk__v1__resume_request__init(&req);
     return cuzk__client_tell(c, CUZK__ENGINE "Resume", &req, &cuzk__v1__resume_response__descriptor,
                              0, err);
 }
 
 cuzk_status cuzk_rpc_lend(cuzk_rpc_client *c, uint32_t device, uint64_t bytes, uint64_t timeout_ms,
                           cuzk_err *err) {
-    Cuzk__V1__LendMemoryRequest req = CUZK__V1__LEND_MEMORY_REQUEST__INIT;
+    Cuzk__V1__LendMemoryRequest req;
+    cuzk__v1__lend_memory_request__init(&req);
     req.device = device;
     req.bytes = bytes;
     req.timeout_ms = timeout_ms;
@@ -193,7 +202,8 @@ cuzk_status cuzk_rpc_lend(cuzk_rpc_client *c, uint32_t device, uint64_t bytes, u
 }
 
 cuzk_status cuzk_rpc_take_back(cuzk_rpc_client *c, uint32_t device, uint64_t bytes, cuzk_err *err) {
-    Cuzk__V1__TakeBackMemoryRequest req = CUZK__V1__TAKE_BACK_MEMORY_REQUEST__INIT;
+    Cuzk__V1__TakeBackMemoryRequest req;
+    cuzk__v1__take_back_memory_request__init(&req);
     req.device = device;
     req.bytes = bytes;
     return cuzk__client_tell(c, CUZK__ENGINE "TakeBackMemory", &req,
@@ -201,7 +211,8 @@ cuzk_status cuzk_rpc_take_back(cuzk_rpc_client *c, uint32_t device, uint64_t byt
 }
 
 cuzk_status cuzk_rpc_restore(cuzk_rpc_client *c, uint32_t device, cuzk_err *err) {
-    Cuzk__V1__RestoreDeviceRequest req = CUZK__V1__RESTORE_DEVICE_REQUEST__INIT;
+    Cuzk__V1__RestoreDeviceRequest req;
+    cuzk__v1__restore_device_request__init(&req);
     req.device = device;
     return cuzk__client_tell(c, CUZK__ENGINE "RestoreDevice", &req,
                              &cuzk__v1__restore_device_response__descriptor, 0, err);
