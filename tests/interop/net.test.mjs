@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -375,5 +375,50 @@ test('h2load', { skip: !hasTool('h2load') }, async (t) => {
   const stats = await until(server, (s) => s.connections === 0);
   assert.equal(stats.calls_total, 5000);
   assert.equal(stats.calls_failed, 0);
+  await server.stop();
+});
+
+// An authority and two pairs signed by it, by the openssl command.
+function certificates(dir) {
+  const openssl = (...args) => {
+    const run = spawnSync('openssl', args, { encoding: 'utf8', cwd: dir });
+    assert.equal(run.status, 0, run.stderr);
+  };
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  openssl('req', '-x509', ...key, '-subj', '/CN=Test Authority', '-keyout', 'ca.key', '-out', 'ca.pem');
+  writeFileSync(join(dir, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  for (const name of ['server', 'miner']) {
+    openssl('req', '-new', ...key.slice(0, 5), '-subj', `/CN=${name}`, '-keyout', `${name}.key`,
+      '-out', `${name}.csr`);
+    openssl('x509', '-req', '-in', `${name}.csr`, '-CA', 'ca.pem', '-CAkey', 'ca.key',
+      '-CAcreateserial', '-days', '2', '-extfile', 'names', '-out', `${name}.pem`);
+  }
+  return (name) => readFileSync(join(dir, name));
+}
+
+test('TLS, client certificates and tokens', { skip: !hasTool('openssl') }, async (t) => {
+  const dir = scratch(t);
+  const read = certificates(dir);
+  writeFileSync(join(dir, 'tokens'), 'a-token-of-the-miner\n', { mode: 0o600 });
+  const server = await echoServer(t, ['127.0.0.1:0'], {
+    ECHO_CERT: join(dir, 'server.pem'), ECHO_KEY: join(dir, 'server.key'),
+    ECHO_CA: join(dir, 'ca.pem'), ECHO_TOKENS: join(dir, 'tokens'),
+  });
+  const options = { deadline: Date.now() + 60000 };
+  const meta = new grpc.Metadata();
+  const known = echoClient(t, server.addresses[0], {
+    credentials: grpc.credentials.createSsl(read('ca.pem'), read('miner.key'), read('miner.pem')),
+  });
+  assert.equal((await unary(known, 'Who', '', meta, options)).error.code, status.UNAUTHENTICATED);
+  meta.set('authorization', 'Bearer a-token-of-the-miner');
+  const who = await unary(known, 'Who', '', meta, options);
+  assert.equal(who.error, null);
+  assert.match(who.reply.toString(), /\|CN=miner\|/);
+  const large = await unary(known, 'Length', Buffer.alloc(3 << 20), meta, options);
+  assert.equal(large.reply.toString(), String(3 << 20));
+  const unknown = echoClient(t, server.addresses[0], {
+    credentials: grpc.credentials.createSsl(read('ca.pem')),
+  });
+  assert.equal((await unary(unknown, 'Who', '', meta, options)).error.code, status.UNAVAILABLE);
   await server.stop();
 });
