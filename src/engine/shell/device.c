@@ -159,6 +159,9 @@ void *cuzk__shell_supervise(void *arg) {
     shell_dev *d = arg;
     cuzk_engine *e = d->e;
     int64_t backoff = BACKOFF_MS;
+    char name[16];
+    snprintf(name, sizeof name, "device %u", d->index);
+    pthread_setname_np(pthread_self(), name);
     d->up_note.handle = on_up;
     d->down_note.handle = on_down;
     for (;;) {

@@ -95,6 +95,7 @@ static void turn(cuzk_engine *e, note *n) {
 void *cuzk__shell_owner(void *engine) {
     cuzk_engine *e = engine;
     bool stop = false;
+    pthread_setname_np(pthread_self(), "owner");
     int64_t timer = 0;
     while (!stop) {
         note *n = take_notes(e, timer, &stop);

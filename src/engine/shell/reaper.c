@@ -8,6 +8,7 @@
 static void *reap(void *engine) {
     cuzk_engine *e = engine;
     reaper *r = &e->reaper;
+    pthread_setname_np(pthread_self(), "reaper");
     pthread_mutex_lock(&r->lock);
     for (;;) {
         while (!r->head && !r->quit)

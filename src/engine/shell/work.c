@@ -97,6 +97,8 @@ static cuzk_status make_witness(worker *w) {
 static cuzk_status stage(worker *w) {
     cuzk_engine *e = w->e;
     item *it = &w->it;
+    if (!it->witness)
+        return cuzk_err_set(&w->report.err, CUZK_STATUS_BUG, "a partition without its witness");
     note_event(e, it, CUZK_TRACE_GPU_PICKUP, cuzk_now_ns(), -1);
     const cuzk_status st = e->device_ops->stage(e->device_self, it->device->index, it->slot,
                                                 it->key, &it->witness->w, &w->report.err);
@@ -191,7 +193,11 @@ static void work(worker *w) {
 }
 
 static void *run(void *arg) {
+    static const char *const names[] = {"witness", "slot", "finisher", "verifier"};
     worker *w = arg;
+    char name[16];
+    snprintf(name, sizeof name, "%s %u", names[w->kind], w->index);
+    pthread_setname_np(pthread_self(), name);
     pthread_mutex_lock(&w->lock);
     for (;;) {
         while (!w->next.job && !w->quit)
