@@ -75,15 +75,18 @@ static cuzk_status list(cuzk_engine *e, int64_t before, cuzk_engine_job *out, si
     size_t found;
     CUZK_TRY(cuzk_journal_list(e->journal, &jobs, &found, &filter, err));
     if (found < *n) *n = found;
-    pthread_mutex_lock(&e->lock);
     for (size_t i = 0; i < *n; i++) {
+        cuzk_journal_job whole;
+        pthread_mutex_lock(&e->lock);
         const job *live = cuzk__shell_job_find(e, jobs[i].id);
-        if (live)
-            out[i] = live->view;
-        else
-            cuzk__shell_view_of(&out[i], &jobs[i]);
+        if (live) out[i] = live->view;
+        pthread_mutex_unlock(&e->lock);
+        if (live) continue;
+        /* Rows of a list lack the key and the times. */
+        const bool there = cuzk_journal_get(e->journal, &whole, jobs[i].job, NULL) == CUZK_OK;
+        cuzk__shell_view_of(&out[i], there ? &whole : &jobs[i]);
+        if (there) cuzk_journal_job_free(&whole);
     }
-    pthread_mutex_unlock(&e->lock);
     cuzk_journal_jobs_free(jobs, found);
     return CUZK_OK;
 }

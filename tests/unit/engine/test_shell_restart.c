@@ -89,6 +89,8 @@ static void results_names_and_counters_survive(void **state) {
     assert_int_equal(n, 1);
     assert_string_equal(list[0].id, a.id);
     assert_int_equal(list[0].state, CUZK_ENGINE_DONE);
+    assert_string_equal(list[0].key, "mock-a");
+    assert_int_equal(list[0].times.witness, before.times.witness);
 }
 
 static void what_cannot_go_on_is_reported(void **state) {
