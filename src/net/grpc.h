@@ -72,7 +72,8 @@ typedef struct cuzk_grpc_limits {
                                   dropped; streams wait by flow control when it is used up */
     uint64_t max_send_queue;   /* 64 MiB unsent on one call: it is ended (RESOURCE_EXHAUSTED) */
     uint32_t max_connections;  /* 4096: a further one gets GOAWAY and is closed */
-    uint32_t max_streams;      /* 256 calls at a time on one connection */
+    uint32_t max_streams;      /* 1024 calls at a time on one connection */
+    uint32_t max_calls;        /* 16384 on all of them: RESOURCE_EXHAUSTED above */
     uint32_t max_header_bytes; /* 16 KiB of metadata a call */
     int64_t handshake_ns;      /* 10 s from accept to a complete HTTP/2 preface (and TLS) */
     int64_t stall_ns;          /* 60 s without a byte of a request that is begun and may send */

@@ -191,6 +191,11 @@ static bool may_run(cuzk_grpc_call *call) {
                          "a bearer token is needed: metadata \"authorization: Bearer <token>\"");
         return false;
     }
+    if (atomic_load(&s->shared->calls) > s->limits.max_calls) {
+        cuzk__call_abort(call, CUZK_GRPC_RESOURCE_EXHAUSTED,
+                         "too many calls at a time; try again later");
+        return false;
+    }
     if (s->draining) {
         cuzk__call_abort(call, CUZK_GRPC_UNAVAILABLE, "the server is shutting down");
         return false;

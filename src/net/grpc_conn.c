@@ -308,7 +308,10 @@ static cuzk_grpc_call *call_of(nghttp2_session *session, int32_t stream_id) {
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
     cuzk__grpc_conn *c = user;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-    cuzk_grpc_call *call = cuzk__call_new(c, frame->hd.stream_id);
+    /* twice as many as are served may be refused with a word; more are reset */
+    cuzk_grpc_call *call = NULL;
+    if (atomic_load(&c->server->shared->calls) < 2 * (uint64_t)c->server->limits.max_calls)
+        call = cuzk__call_new(c, frame->hd.stream_id);
     if (!call) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* RST_STREAM */
     cuzk__conn_look_at(c, call->begun_ns + c->server->limits.handshake_ns);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, call);

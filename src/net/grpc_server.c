@@ -110,7 +110,8 @@ static cuzk_status set_limits(cuzk_grpc_limits *l, cuzk_err *err) {
     default_u64(&l->request_budget, 1u << 30);
     default_u64(&l->max_send_queue, 64 << 20);
     default_u32(&l->max_connections, 4096);
-    default_u32(&l->max_streams, 256);
+    default_u32(&l->max_streams, 1024);
+    default_u32(&l->max_calls, 16384);
     default_u32(&l->max_header_bytes, 16384);
     default_ns(&l->handshake_ns, 10);
     default_ns(&l->stall_ns, 60);

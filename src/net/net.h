@@ -2,7 +2,8 @@
  *
  * One thread runs a loop and owns everything that hangs on it: connections, calls, timers. Other
  * threads reach it with cuzk_net_post and with the functions that say "any thread". Nothing that
- * runs on the loop may wait. src/net knows nothing of what it serves. */
+ * runs on the loop may wait. src/net knows nothing of what it serves. Programs that use it ignore
+ * SIGPIPE (cuzk_process_init). */
 #ifndef CUZK_NET_NET_H
 #define CUZK_NET_NET_H
 

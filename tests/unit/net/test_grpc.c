@@ -319,31 +319,6 @@ static void test_too_many_connections(void **state) {
     stop(&f);
 }
 
-static void test_idle(void **state) {
-    fixture f;
-    (void)state;
-    start(&f, &(setup){.limits.idle_ns = 100000000});
-    cuzk_grpc_client *c = dial(&f, NULL);
-    expect_reply(c, ECHO("Echo"), "x", "x");
-    UNTIL(stats_of(&f).connections == 0);
-    cuzk_grpc_client_free(c);
-    /* one that never answers a PING: this client does not read between calls */
-    stop(&f);
-    start(&f, &(setup){.limits.ping_ns = 50000000, .limits.ping_wait_ns = 50000000});
-    c = dial(&f, NULL);
-    expect_reply(c, ECHO("Echo"), "x", "x");
-    UNTIL(stats_of(&f).connections == 0);
-    cuzk_grpc_client_free(c);
-    stop(&f);
-}
-
-static _Atomic bool drained;
-
-static void on_drained(void *ctx) {
-    (void)ctx;
-    atomic_store(&drained, true);
-}
-
 typedef struct caller {
     const fixture *f;
     const char *path;
@@ -377,6 +352,51 @@ static void *call_and_lose(void *ctx) {
     assert_true(st == CUZK_OK || st == CUZK_STATUS_IO);
     cuzk_grpc_client_free(c);
     return NULL;
+}
+
+/* Waits for an answer that never comes, beside others that do the same. */
+static void test_too_many_calls(void **state) {
+    fixture f;
+    pthread_t t[3];
+    (void)state;
+    start(&f, &(setup){.limits.max_calls = 3});
+    caller w[3] = {{&f, ECHO("Forever"), {0}}, {&f, ECHO("Forever"), {0}}, {&f, ECHO("Hang"), {0}}};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, call_and_lose, &w[i]), 0);
+    UNTIL(atomic_load(&echo_hanging) == 3);
+    cuzk_grpc_client *c = dial(&f, NULL);
+    const cuzk_grpc_result r = call(c, ECHO("Echo"), "x", 0, NULL);
+    assert_int_equal(r.code, CUZK_GRPC_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(r.message, "too many calls"));
+    cuzk_grpc_client_free(c);
+    stop(&f);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void test_idle(void **state) {
+    fixture f;
+    (void)state;
+    start(&f, &(setup){.limits.idle_ns = 100000000});
+    cuzk_grpc_client *c = dial(&f, NULL);
+    expect_reply(c, ECHO("Echo"), "x", "x");
+    UNTIL(stats_of(&f).connections == 0);
+    cuzk_grpc_client_free(c);
+    /* one that never answers a PING: this client does not read between calls */
+    stop(&f);
+    start(&f, &(setup){.limits.ping_ns = 50000000, .limits.ping_wait_ns = 50000000});
+    c = dial(&f, NULL);
+    expect_reply(c, ECHO("Echo"), "x", "x");
+    UNTIL(stats_of(&f).connections == 0);
+    cuzk_grpc_client_free(c);
+    stop(&f);
+}
+
+static _Atomic bool drained;
+
+static void on_drained(void *ctx) {
+    (void)ctx;
+    atomic_store(&drained, true);
 }
 
 static void test_drain(void **state) {
@@ -435,19 +455,13 @@ static void test_free_under_load(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_deadlines),
-        cmocka_unit_test(test_interrupt_and_loss),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_bad_limits),
-        cmocka_unit_test(test_too_many_connections),
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_free_under_load),
+        cmocka_unit_test(test_unary),          cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_streams),        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_deadlines),      cmocka_unit_test(test_interrupt_and_loss),
+        cmocka_unit_test(test_large),          cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_bad_limits),     cmocka_unit_test(test_too_many_connections),
+        cmocka_unit_test(test_too_many_calls), cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_drain),          cmocka_unit_test(test_free_under_load),
     };
     cuzk_process_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
