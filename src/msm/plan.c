@@ -9,7 +9,8 @@
 #define REDUCE_PER_BUCKET_VECTORS 2.0
 
 enum {
-    GROUP_BUCKETS = 1 << 14, /* fewer and a batch meets the same bucket too often */
+    GROUP_BUCKETS = 1 << 14,         /* fewer and a batch meets the same bucket too often */
+    GROUP_BUCKETS_VECTORS = 1 << 15, /* and the passes over the points cost more beside the rest */
     LANES_MIN = 64,
     THREAD_ADDS = 8192, /* a thread with less to do costs more to set up */
     WIDTH_AUTO_MAX = 19,
@@ -49,7 +50,14 @@ static unsigned most_bits(const cuzk__scan *s) {
 /* Buckets beyond a core's cache: an addition then waits for them now and then. */
 static double addition_cost(const cuzk__costs *costs, unsigned c) {
     size_t bytes = costs->slot_size << (c - 1);
-    if (costs->vectors) return bytes > 3u << 19 ? 1.3 : bytes > 3u << 18 ? 1.08 : 1.0;
+    if (costs->vectors) {
+        const double more = bytes > 3u << 19   ? 0.45
+                            : bytes > 3u << 18 ? 0.2
+                            : bytes > 3u << 17 ? 0.04
+                                               : 0;
+        /* over Fp2 an addition takes three times as long */
+        return 1 + (costs->slot_size > 128 && bytes > 3u << 18 ? more / 2 : more);
+    }
     return bytes > 8u << 20 ? 1.25 : bytes > 2u << 20 ? 1.08 : bytes > 512u << 10 ? 1.02 : 1.0;
 }
 
@@ -165,8 +173,9 @@ static uint32_t power_of_two_up_to(size_t n) {
 }
 
 static size_t group_most(const cuzk__costs *costs) {
-    size_t most = costs->group_bytes / costs->slot_size;
-    return most < GROUP_BUCKETS ? most : GROUP_BUCKETS;
+    const size_t most = costs->group_bytes / costs->slot_size,
+                 enough = costs->vectors ? GROUP_BUCKETS_VECTORS : GROUP_BUCKETS;
+    return most < enough ? most : enough;
 }
 
 void cuzk__plan_make(cuzk__plan *p, cuzk__digits *d, const cuzk__scan *s, const cuzk__bit_scan *b,

@@ -219,6 +219,12 @@ static size_t seg_points(const cuzk__work *w, unsigned seg) {
     return seg == CUZK__SEG_BITS ? w->n_bits : w->scan->n;
 }
 
+/* Of so many whole windows that follow, how many make the next group: all groups about the same. */
+static unsigned together(const cuzk__plan *p, unsigned windows) {
+    const unsigned groups = (windows + p->group - 1) / p->group;
+    return (windows + groups - 1) / groups;
+}
+
 static void run_stretch(thread *t, unsigned number) {
     const cuzk__plan *p = &t->w->plan;
     unsigned seg = p->cut[number].seg, last = p->cut[number + 1].seg;
@@ -232,9 +238,7 @@ static void run_stretch(thread *t, unsigned number) {
             } else if (seg == CUZK__SEG_BITS) {
                 run_bits(t, begin, end);
             } else {
-                /* whole windows go together */
-                while (n < p->group && begin == 0 && seg < last && seg + n < last)
-                    n++;
+                if (begin == 0 && seg < last) n = together(p, last - seg);
                 unsigned x = seg - CUZK__SEG_WINDOWS;
                 run_windows(t, x, x + n, begin, end);
             }
