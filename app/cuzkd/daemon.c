@@ -282,8 +282,10 @@ static void feed_watchdog(daemon_state *d, int64_t interval) {
 static bool take_signals(daemon_state *d) {
     struct signalfd_siginfo info;
     while (read(d->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGHUP)
+        if (info.ssi_signo == SIGHUP && !d->draining)
             reload(d);
+        else if (info.ssi_signo == SIGHUP)
+            LOG(INFO, "ending: settings stay as they are");
         else if (d->draining)
             return false;
         else
