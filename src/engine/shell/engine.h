@@ -41,9 +41,10 @@ typedef struct cuzk_engine_config {
     uint64_t device_memory[CUZK_ENGINE_MAX_DEVICES]; /* 0: what the device says */
     uint32_t device_kinds[CUZK_ENGINE_MAX_DEVICES];  /* bit k: takes kind k; 0: all */
     uint32_t quarantine_after;
-    int64_t quarantine_ns;      /* 0: until restored by hand */
-    int64_t hang_ns;            /* a device call that takes longer: its worker is ended; 0: never */
-    int64_t eviction_idle_ns;   /* keys unused for so long may go when memory is wanted */
+    int64_t quarantine_ns;    /* 0: until restored by hand */
+    int64_t hang_ns;          /* a device call that takes longer: its worker is ended; 0: never */
+    int64_t eviction_idle_ns; /* has no effect: a key goes when its memory is needed and nobody uses
+                                 it, the least recently used first, however short ago that was */
     const char *const *preload; /* keys loaded at the start and kept */
     uint32_t n_preload;
     uint64_t spool_bytes;                       /* payloads and results on disk; 0: no limit */
@@ -213,7 +214,7 @@ typedef struct cuzk_engine_status {
     int64_t wall_ns;          /* CLOCK_REALTIME now */
     cuzk_sched_stats sched;
     uint64_t completed[CUZK_ENGINE_KIND_COUNT], failed[CUZK_ENGINE_KIND_COUNT],
-        cancelled[CUZK_ENGINE_KIND_COUNT];                                     /* over restarts */
+        cancelled[CUZK_ENGINE_KIND_COUNT]; /* over restarts; past deadlines count as failed */
     uint64_t pending[CUZK_ENGINE_KIND_COUNT], running[CUZK_ENGINE_KIND_COUNT]; /* jobs */
     double seconds_sum[CUZK_ENGINE_KIND_COUNT]; /* of jobs that ended well since the start */
     uint64_t seconds_count[CUZK_ENGINE_KIND_COUNT];
