@@ -71,14 +71,25 @@ static void add_coef(cuzk_flat_range *r, const cuzk_u256 *v) {
     }
 }
 
+/* Times R^2 every word of a coefficient is as good as random; plain ones are mixed. */
+static inline uint32_t hash_of(const cuzk_u256 *v, cuzk_flat_form form) {
+    if (form == CUZK_FLAT_R2) return (uint32_t)v->l[0] % HASH;
+    const uint64_t mix = v->l[0] * 0x9e3779b97f4a7c15u ^ v->l[1] * 0xc2b2ae3d27d4eb4fu ^
+                         v->l[2] * 0x165667b19e3779f9u ^ v->l[3] * 0xd6e8feb86659fd93u;
+    return (uint32_t)(mix >> 48) % HASH;
+}
+
+static inline bool same(const cuzk_u256 *a, const cuzk_u256 *b) {
+    return ((a->l[0] ^ b->l[0]) | (a->l[1] ^ b->l[1]) | (a->l[2] ^ b->l[2]) |
+            (a->l[3] ^ b->l[3])) == 0;
+}
+
 /* The id of a coefficient, or COEFS when it is new and there is no room. */
 static inline uint32_t coef_id(cuzk_flat_range *r, const uint8_t *value) {
     const cuzk_u256 *known = r->form == CUZK_FLAT_R2 ? r->coefs_r2 : r->as_stored;
     cuzk_u256 v;
     memcpy(&v, value, sizeof v);
-    const uint64_t mix = v.l[0] * 0x9e3779b97f4a7c15u ^ v.l[1] * 0xc2b2ae3d27d4eb4fu ^
-                         v.l[2] * 0x165667b19e3779f9u ^ v.l[3] * 0xd6e8feb86659fd93u;
-    uint32_t h = (uint32_t)(mix >> 48) % HASH;
+    uint32_t h = hash_of(&v, r->form);
     for (uint32_t i = 0; i < PROBES; i++, h = (h + 1) % HASH) {
         const uint32_t id = r->hash[h];
         if (id == 0) {
@@ -86,7 +97,7 @@ static inline uint32_t coef_id(cuzk_flat_range *r, const uint8_t *value) {
             r->hash[h] = (uint16_t)(r->n_coefs + 1);
             break;
         }
-        if (memcmp(&known[id - 1], &v, sizeof v) == 0) return id - 1;
+        if (same(&known[id - 1], &v)) return id - 1;
     }
     if (r->n_coefs == COEFS) return COEFS;
     add_coef(r, &v);
