@@ -7,6 +7,7 @@
 
 #include "support.h"
 
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "format/r1cs.h"
 #include "format/r1cs_check.h"
@@ -311,6 +312,67 @@ static void every_wire_is_bound(void **state) {
     }
 }
 
+/* ---- many constraints, made here ---- */
+
+static void put_lc(cuzk_buf *b, uint32_t terms, uint32_t wire, uint64_t coef) {
+    const uint8_t zeros[24] = {0};
+    cuzk_buf_append(b, &terms, 4);
+    for (uint32_t i = 0; i < terms; i++) {
+        cuzk_buf_append(b, &wire, 4);
+        cuzk_buf_append(b, &coef, 8);
+        cuzk_buf_append(b, zeros, sizeof zeros);
+    }
+}
+
+/* The first constraint that fails is named, whichever thread comes first, and so is one whose terms
+ * fill several ranges (r1cs/flat.h). Wires are all 1; row 3 is a sum of 5000 terms. */
+static void the_first_of_many(void **state) {
+    (void)state;
+    enum { ROWS = 20000, LONG = 3, TERMS = 5000 };
+    const cuzk_curve *curve = cuzk_curve_get(CUZK_BN254);
+    static uint8_t values[3 * 32];
+    values[0] = values[32] = values[64] = 1;
+    const cuzk_wtns w = {.name = (char[]){"w"}, .curve = curve, .n = 3, .values = values};
+    cuzk_pool *pool;
+    assert_int_equal(cuzk_pool_new(&pool, 3), CUZK_OK);
+    static const uint32_t wrong[][3] = {{ROWS, ROWS, ROWS},    {9000, 5000, 19999},
+                                        {19999, 12288, 12287}, {LONG, 4, 8192},
+                                        {0, 1, LONG},          {4095, 4096, 8191}};
+    for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
+        cuzk_buf b = CUZK_BUF_INIT;
+        uint32_t first = ROWS;
+        for (int i = 0; i < 3; i++)
+            if (wrong[k][i] < first) first = wrong[k][i];
+        for (uint32_t row = 0; row < ROWS; row++) {
+            const bool bad = row == wrong[k][0] || row == wrong[k][1] || row == wrong[k][2];
+            const uint32_t terms = row == LONG ? TERMS : 1;
+            put_lc(&b, terms, 1, 1);
+            put_lc(&b, 1, 2, 1);
+            put_lc(&b, 1, 0, terms + (bad ? 1 : 0));
+        }
+        assert_int_equal(cuzk_buf_status(&b), CUZK_OK);
+        cuzk_circom_r1cs r = {.name = (char[]){"r"},
+                              .curve = curve,
+                              .n_wires = 3,
+                              .n_constraints = ROWS,
+                              .constraints = (const uint8_t *)b.data,
+                              .constraints_len = b.len};
+        for (int threads = 0; threads < 2; threads++) {
+            cuzk_circom_r1cs_failure f;
+            cuzk_err err = {0};
+            const cuzk_status st = cuzk_circom_r1cs_check(&r, &w, threads ? pool : NULL, &f, &err);
+            assert_int_equal(st, first == ROWS ? CUZK_OK : CUZK_STATUS_FALSE);
+            if (st == CUZK_OK) continue;
+            assert_int_equal(f.index, first);
+            assert_int_equal(f.value[0].l[0], first == LONG ? TERMS : 1);
+            assert_int_equal(f.value[2].l[0], (first == LONG ? TERMS : 1) + 1);
+            assert_int_equal(f.row.lc[0].n, first == LONG ? TERMS : 1);
+        }
+        cuzk_buf_free(&b);
+    }
+    cuzk_pool_free(pool);
+}
+
 /* mul3: wire 5 = wire 2 * wire 3, wire 1 = wire 5 * wire 4 (3 * 5 * 7). */
 static void failures_are_explained(void **state) {
     (void)state;
@@ -368,6 +430,7 @@ int main(void) {
         cmocka_unit_test(custom_gates_are_refused),
         cmocka_unit_test(witnesses_satisfy),
         cmocka_unit_test(every_wire_is_bound),
+        cmocka_unit_test(the_first_of_many),
         cmocka_unit_test(failures_are_explained),
         cmocka_unit_test(files_that_do_not_belong_together),
     };
