@@ -148,15 +148,23 @@ static bool wait_for_reply(device *d, const call *c, int64_t until) {
     return c->done;
 }
 
+/* lock is held. The worker is gone, or does not read; how it ended is known in a moment. */
+static cuzk_status gone(device *d, const char *otherwise, cuzk_err *err) {
+    const struct timespec limit = time_of(cuzk_now_ns() + d->remote->config.grace_ns);
+    int e = d->state == CLOSED || d->state == CLOSING ? ETIMEDOUT : 0;
+    while (!d->why[0] && e != ETIMEDOUT)
+        e = pthread_cond_timedwait(&d->changed, &d->lock, &limit);
+    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "device %u: its worker %s", d->number,
+                        d->state != CLOSED && d->why[0] ? d->why : otherwise);
+}
+
 /* lock is held. A call that gave up waiting is followed by close, so that its late reply, which
  * nobody asked for then, does no harm. */
 static cuzk_status send_and_wait(device *d, cuzk_wire_request *r, int fd, int64_t until,
                                  cuzk_wire_reply *reply, cuzk_err *err) {
     uint8_t packet[CUZK_WIRE_MAX];
     call *c = d->calls;
-    if (d->state != OPEN)
-        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "device %u: its worker %s", d->number,
-                            d->state == LOST && d->why[0] ? d->why : "is not there");
+    if (d->state != OPEN) return gone(d, "is not there", err);
     while (c < d->calls + CALLS && c->id)
         c++;
     if (c == d->calls + CALLS)
@@ -165,9 +173,7 @@ static cuzk_status send_and_wait(device *d, cuzk_wire_request *r, int fd, int64_
     r->id = ++d->next_id;
     const size_t n = cuzk_wire_put_request(packet, r);
     if (!cuzk__wire_send(d->socket, packet, n, fd, MSG_DONTWAIT))
-        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
-                            "device %u: its worker does not take a request: %s", d->number,
-                            strerror(errno));
+        return gone(d, "does not take requests", err);
     *c = (call){.id = r->id, .type = r->type, .reply = reply};
     const bool answered = wait_for_reply(d, c, until);
     *c = (call){.id = 0};

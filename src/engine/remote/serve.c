@@ -190,7 +190,15 @@ static void *handle(void *arg) {
     return NULL;
 }
 
+/* What a handler wrote before it replied is seen by whoever serves the request that the reply led
+ * to: the reply was sent with this lock held, and that the request came proves it was sent. */
+static void follow_replies(server *s) {
+    (void)pthread_mutex_lock(&s->sending);
+    (void)pthread_mutex_unlock(&s->sending);
+}
+
 static bool enqueue(server *s, const item *it) {
+    follow_replies(s);
     (void)pthread_mutex_lock(&s->lock);
     const bool room = s->n < QUEUE;
     if (room) s->queue[(s->first + s->n++) % QUEUE] = *it;

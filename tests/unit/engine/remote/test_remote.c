@@ -163,7 +163,7 @@ static cuzk_engine_witness make_witness(size_t len, int seals) {
     assert_int_equal(fcntl(w.fd, F_ADD_SEALS, seals), 0);
     w.data = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, w.fd, 0);
     assert_true(w.data != MAP_FAILED);
-    test_rng_bytes(w.data, len);
+    memset(w.data, (int)(len % 251), len);
     return w;
 }
 
