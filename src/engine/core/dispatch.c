@@ -158,10 +158,11 @@ static void fill_verifiers(cuzk_sched *s) {
     }
 }
 
+/* A ready witness that no device takes now is not: it would wait for a device to come back. */
 static bool anything_under_way(const cuzk_sched *s) {
     for (uint32_t i = 0; i < s->config.verifiers; i++)
         if (s->verifying[i] != NONE) return true;
-    return s->holders > 0 || s->queues[Q_VERIFY].n > 0;
+    return s->holders > s->queues[Q_READY].n || s->queues[Q_VERIFY].n > 0;
 }
 
 static void note_drained(cuzk_sched *s) {

@@ -250,6 +250,23 @@ static void a_crash_costs_a_retry(void **state) {
     world_end(&w);
 }
 
+static void a_checkpoint_does_not_wait_for_a_lost_device(void **state) {
+    (void)state;
+    world_begin(&w);
+    const world_job *j = submit(plain(6));
+    world_run_until(&w, 900);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = 0});
+    world_run_until(&w, 20000); /* all witnesses that may wait are made */
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DRAIN, .checkpoint = true});
+    assert_int_equal(w.drained, 1);
+    assert_false(j->ended);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_RESUME});
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_UP, .device = 0});
+    world_run(&w);
+    assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
+    world_end(&w);
+}
+
 static void kinds_stay_on_their_devices(void **state) {
     (void)state;
     w.config.n_devices = 2;
@@ -409,6 +426,7 @@ int main(void) {
         RULE(a_job_for_a_device_set_aside_is_refused),
         RULE(a_job_whose_key_no_device_loads_is_refused),
         RULE(a_crash_costs_a_retry),
+        RULE(a_checkpoint_does_not_wait_for_a_lost_device),
         RULE(kinds_stay_on_their_devices),
         RULE(a_key_loads_once_and_the_oldest_goes),
         RULE(a_kept_key_stays),
