@@ -8,7 +8,8 @@ usage() {
     cat <<'EOF'
 usage: tools/fuzz.sh [--build DIR] [--seconds N] [TARGET...]
 
-Runs libFuzzer targets (all of DIR/bin/fuzz_*, or those named) for N seconds each, from seeds
+Runs libFuzzer targets (all of DIR/bin/fuzz_*, or those named) for N seconds each, one a core at a
+time, from seeds
 taken out of tests/vectors and tests/fuzz/seeds/TARGET. DIR is build/fuzz (made by `cmake --preset
 fuzz`), N is 60. What is found stays in DIR/corpus/TARGET between runs; an input that crashes a
 target is kept as DIR/crash-* and its path printed.
@@ -78,8 +79,8 @@ seed() {
     fi
 }
 
-for target in "${targets[@]}"; do
-    corpus=$build/corpus/$target
+fuzz() {
+    local target=$1 corpus=$build/corpus/$1 runs
     mkdir -p "$corpus"
     seed "$target" "$corpus"
     if ! "$build/bin/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 \
@@ -90,4 +91,22 @@ for target in "${targets[@]}"; do
     fi
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")
     printf 'fuzz: %s: %s runs, %s inputs kept\n' "$target" "$runs" "$(find "$corpus" -type f | wc -l)"
+}
+
+# One a core at a time; the first that fails ends the script when those beside it have ended.
+running=0
+failed=0
+for target in "${targets[@]}"; do
+    if [ "$running" -ge "$jobs" ]; then
+        wait -n || failed=1
+        running=$((running - 1))
+    fi
+    [ "$failed" -eq 0 ] || break
+    fuzz "$target" &
+    running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do
+    wait -n || failed=1
+    running=$((running - 1))
+done
+exit "$failed"
