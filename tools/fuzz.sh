@@ -9,9 +9,8 @@ usage() {
 usage: tools/fuzz.sh [--build DIR] [--seconds N] [TARGET...]
 
 Runs libFuzzer targets (all of DIR/bin/fuzz_*, or those named) for N seconds each, one a core at a
-time, from seeds
-taken out of tests/vectors and tests/fuzz/seeds/TARGET. DIR is build/fuzz (made by `cmake --preset
-fuzz`), N is 60. What is found stays in DIR/corpus/TARGET between runs; an input that crashes a
+time, from seeds taken out of tests/vectors and tests/fuzz/seeds/TARGET. DIR is build/fuzz (made by
+`cmake --preset fuzz`), N is 60. What is found stays in DIR/corpus/TARGET between runs; an input that crashes a
 target is kept as DIR/crash-* and its path printed.
 EOF
 }
