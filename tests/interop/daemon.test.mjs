@@ -1,6 +1,6 @@
 // cuzkd on mock providers, over gRPC with clients made from its .proto files, and through `cuzk`.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -123,6 +123,19 @@ test('every call of both services', async (t) => {
   await c.Resume({});
   assert.equal((await c.Prove({ submit: porep('c') })).result.status, 'COMPLETED');
   assert.deepEqual(await d.end(), { status: 0, signal: null });
+});
+
+test('the status starts no program', async (t) => {
+  const dir = scratch(t);
+  const called = join(dir, 'called');
+  for (const name of ['nvidia-smi', 'sh', 'rocm-smi'])
+    writeFileSync(join(dir, name), `#!/bin/sh\n: >${called}\n`, { mode: 0o755 });
+  const d = await startDaemon(t, dir, { env: { PATH: dir } });
+  const c = d.client();
+  t.after(() => c.close());
+  for (let i = 0; i < 5; i++) assert.equal((await c.GetStatus()).gpus.length, 1);
+  await c.GetMetrics();
+  assert.equal(existsSync(called), false);
 });
 
 test('order is by priority, then submission', async (t) => {
