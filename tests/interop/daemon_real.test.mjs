@@ -2,7 +2,9 @@
 // faults of devices; the client verbs. CUZK_INTEROP_BIG=1 adds WinningPoSt, SnapDeals and PoRep of 2
 // KiB (their development keys take minutes and gigabytes).
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { before, test as anyTest } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -167,6 +169,37 @@ for (const fault of ['flip:finish:1', 'error:compute:1', 'crash:compute:1', 'cra
     assert.match((await c.GetMetrics()).prometheus_text, /retr/);
     assert.equal((await d.end()).status, 0);
   });
+
+test('a key file that is cut or removed while it is loaded gives no wrong proof', async (t) => {
+  const dir = scratch(t);
+  const k = circom[0];
+  const file = join(dir, 'own.zkey');
+  copyFileSync(k.zkey, file);
+  const d = await daemon(t, { 'circom.zkey_dir': dir });
+  const c = d.client();
+  t.after(() => c.close());
+  const prove = () => c.ProveCircom({ key: 'own', wtns: readFileSync(k.wtns) });
+  const ended = async (promise) => {
+    const answer = await promise.catch((error) => ({ refused: error }));
+    if (answer.refused) return assert.match(answer.refused.details, /own/);
+    // What was loaded may be used on; a proof that is given is right.
+    if (answer.result.status === 'COMPLETED') return verifyCircom(dir, k, answer.result.proof);
+    assert.equal(answer.result.status, 'FAILED');
+    return assert.match(answer.result.error_message, /own/);
+  };
+  verifyCircom(dir, k, (await prove()).result.proof);
+  truncateSync(file, 1000);
+  await ended(prove());
+  rmSync(file);
+  await ended(prove());
+  assert.equal((await d.end()).status, 0);
+  copyFileSync(k.zkey, file);
+  await d.start();
+  const { result } = await prove();
+  assert.equal(result.status, 'COMPLETED', result.error_message);
+  verifyCircom(dir, k, result.proof);
+  assert.equal((await d.end()).status, 0);
+});
 
 test('keys that are not there, or not to be used, are named', async (t) => {
   const d = await daemon(t, { 'srs.allow_insecure_keys': 'false' });
