@@ -192,7 +192,11 @@ class Side {
 
   async start() {
     await this.d.start();
-    this.d.log.length = 0;
+    const { child, log } = this.d;
+    child.on('close', (status, signal) => {
+      // Restarts and the end send a signal first; nothing else may end it.
+      if (!child.killed) wrong(`${this.name}: ended by itself: ${status} ${signal}: ${log.slice(-5).join(' | ')}`);
+    });
     this.lifetimes++;
   }
 
@@ -458,7 +462,7 @@ class Side {
       // It is down just now.
     }
     this.state.push({ seconds, bytes: sizeOf(join(this.d.dir, 'state')) });
-    this.d.log.length = 0;
+    this.d.log.splice(0, Math.max(0, this.d.log.length - 20));
   }
 
   // Whether the daemon's own totals are what its clients were told.
