@@ -163,12 +163,14 @@ static void device_up(cuzk_sched *s, device *dev, uint64_t bytes) {
 
 void cuzk__sched_device_event(cuzk_sched *s, const cuzk_sched_event *e) {
     if (e->device >= s->config.n_devices) return;
-    if (e->type == CUZK_EV_DEVICE_UP)
+    if (e->type == CUZK_EV_DEVICE_UP) {
         device_up(s, &s->devices[e->device], e->bytes);
-    else if (e->type == CUZK_EV_DEVICE_DOWN)
+    } else if (e->type == CUZK_EV_DEVICE_DOWN) {
         device_down(s, e->device);
-    else
+    } else {
+        cuzk__sched_keys_retry(s, e->device);
         restore(s, e->device);
+    }
 }
 
 void cuzk__sched_fail_unplaceable(cuzk_sched *s) {

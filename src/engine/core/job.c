@@ -96,6 +96,7 @@ static uint32_t rank(const cuzk_sched *s, const job *j) {
 
 void cuzk__sched_submit(cuzk_sched *s, const cuzk_sched_job_spec *spec) {
     uint64_t need, limit;
+    cuzk__sched_key_asked(s, spec->key);
     const cuzk_sched_reason reason = refusal(s, spec, &need, &limit);
     if (reason != CUZK_REASON_NONE) {
         cuzk_sched_action *a = cuzk__sched_emit(s, CUZK_ACT_REFUSED);

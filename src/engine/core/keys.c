@@ -4,6 +4,7 @@
 #include "state.h"
 
 enum { LOAD_TRIES = 2 };
+#define RETRY_NS INT64_C(60000000000)
 
 static uint64_t total(cuzk_sched_mem m) {
     return m.host + m.pinned;
@@ -194,6 +195,24 @@ bool cuzk__sched_key_bad(const cuzk_sched *s, uint32_t k, uint32_t d) {
            copy_at(s, k, d + 1)->faults >= LOAD_TRIES;
 }
 
+static void forget_faults(cuzk_sched *s, uint32_t k) {
+    for (uint32_t place = 0; place <= s->config.n_devices; place++)
+        if (copy_at(s, k, place)->state == CUZK_KEY_ABSENT) copy_at(s, k, place)->faults = 0;
+}
+
+void cuzk__sched_keys_retry(cuzk_sched *s, uint32_t d) {
+    for (uint32_t k = 0; k < s->config.max_keys; k++)
+        if (copy_at(s, k, d + 1)->state == CUZK_KEY_ABSENT) copy_at(s, k, d + 1)->faults = 0;
+}
+
+void cuzk__sched_key_asked(cuzk_sched *s, uint32_t k) {
+    if (k >= s->config.max_keys) return;
+    for (uint32_t d = 0; d < s->config.n_devices; d++) {
+        copy *c = copy_at(s, k, d + 1);
+        if (c->state == CUZK_KEY_ABSENT && s->now - c->last_used >= RETRY_NS) c->faults = 0;
+    }
+}
+
 void cuzk__sched_keys_lost(cuzk_sched *s, uint32_t d) {
     for (uint32_t k = 0; k < s->config.max_keys; k++) {
         copy *c = copy_at(s, k, d + 1);
@@ -238,6 +257,7 @@ static void define(cuzk_sched *s, uint32_t k, const cuzk_sched_key_spec *spec) {
         }
     it->defined = true;
     it->spec = *spec;
+    forget_faults(s, k);
     if (!spec->keep) return;
     if (cuzk__sched_may_keep(s) && cuzk__sched_host_fits(s, spec->host, 0)) {
         load(s, k, 0, 0);
@@ -291,8 +311,11 @@ static void loaded(cuzk_sched *s, uint32_t k, uint32_t place, cuzk_sched_fault f
         s->keys[k].spec.keep = false;
         fail_jobs(s, k);
     } else {
-        c->faults = LOAD_TRIES; /* this device is not asked again until it comes up anew */
-        cuzk__sched_device_fault(s, place - 1, NULL);
+        /* This device is not asked again for a while, unless it or the key is begun anew. */
+        c->faults = LOAD_TRIES;
+        c->last_used = s->now;
+        /* A file that is not sound is not the device's fault. */
+        if (fault != CUZK_FAULT_INPUT) cuzk__sched_device_fault(s, place - 1, NULL);
         s->recheck = true;
     }
 }
@@ -308,9 +331,11 @@ void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e) {
     copy *c = copy_at(s, k, place);
     switch (e->type) {
     case CUZK_EV_KEY_PRELOAD:
+        forget_faults(s, k);
         preload(s, k);
         break;
     case CUZK_EV_KEY_EVICT:
+        forget_faults(s, k);
         evict_everywhere(s, k);
         break;
     case CUZK_EV_KEY_LOADED:

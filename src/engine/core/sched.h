@@ -80,7 +80,8 @@ typedef enum cuzk_sched_reason {
     CUZK_REASON_HOST,      /* needs more host memory than there will ever be: need, limit */
     CUZK_REASON_PINNED,    /* the same of pinned memory */
     CUZK_REASON_DEVICE,    /* the same of every device that may take the job */
-    CUZK_REASON_NO_DEVICE, /* none takes the kind, or all that do are set aside */
+    CUZK_REASON_NO_DEVICE, /* none takes the kind, or all that do are set aside or failed to load
+                              the key; a new job has them try the key again after a minute */
     CUZK_REASON_IN_USE,    /* the key is in use */
     CUZK_REASON_FAULT,     /* the stage failed as often as it may */
 } cuzk_sched_reason;
@@ -152,14 +153,15 @@ typedef enum cuzk_sched_event_type {
     CUZK_EV_DONE,        /* job, partition, run: the started stage ended with fault */
     CUZK_EV_KEY_DEFINE,  /* key, key_spec: before jobs use it; again only while absent */
     CUZK_EV_KEY_PRELOAD, /* key, to the host -> KEY_LOAD, KEY_REFUSED or nothing (is there) */
-    CUZK_EV_KEY_EVICT,   /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent) */
-    CUZK_EV_KEY_LOADED,  /* key, device: KEY_LOAD ended with fault */
+    CUZK_EV_KEY_EVICT,  /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent). As with
+                           DEFINE and PRELOAD, devices that could not load it may try again */
+    CUZK_EV_KEY_LOADED, /* key, device: KEY_LOAD ended with fault */
     CUZK_EV_KEY_EVICTED, /* key, device: KEY_EVICT ended */
     CUZK_EV_DEVICE_UP,   /* device: its worker runs, nothing is loaded. All begin down. bytes: how
                             much memory it has; 0: as before */
     CUZK_EV_DEVICE_DOWN, /* device: its worker is gone, and with it all work and keys there. What
                             was under way there must not be reported afterwards */
-    CUZK_EV_DEVICE_RESTORE, /* device: ends its quarantine */
+    CUZK_EV_DEVICE_RESTORE, /* device: ends its quarantine; it tries again to load any key */
     CUZK_EV_LEND,           /* device, bytes: give up memory to another program -> LENT, once it is
                                free (idle keys go, running work ends first), or LEND_REFUSED */
     CUZK_EV_TAKE_BACK,      /* device, bytes of what was lent; more than that takes back all, and a

@@ -187,6 +187,10 @@ got cuzk__sched_take_device(cuzk_sched *s, part *p, uint32_t d);
 void cuzk__sched_drop_key(cuzk_sched *s, part *p, bool host);
 /* Whether the key could not be loaded on the device. */
 bool cuzk__sched_key_bad(const cuzk_sched *s, uint32_t k, uint32_t d);
+/* A load on the device that failed may be tried again: of every key, at once; of a key that a new
+ * job names, when a minute has passed. */
+void cuzk__sched_keys_retry(cuzk_sched *s, uint32_t d);
+void cuzk__sched_key_asked(cuzk_sched *s, uint32_t k);
 void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e);
 /* Loads kept keys on devices that lack them, and keys whose preload waits for room. */
 void cuzk__sched_keep_warm(cuzk_sched *s);

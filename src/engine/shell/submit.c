@@ -45,8 +45,9 @@ cuzk_status cuzk__shell_refuse(const cuzk_sched_action *a, const char *key, uint
     case CUZK_REASON_NO_DEVICE:
         return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
                             "no device takes this kind of job with key %s: those that could are in "
-                            "quarantine or cannot load the key",
-                            key);
+                            "quarantine or could not load the key; `cuzk status` says why, and "
+                            "`cuzk evict %s` has them try again at once, a new job after a minute",
+                            key, key);
     default:
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
                             "the job has too many partitions or figures that make no sense");

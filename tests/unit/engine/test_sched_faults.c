@@ -205,8 +205,8 @@ static void a_job_for_a_device_set_aside_is_refused(void **state) {
     }
 }
 
-static void a_job_whose_key_no_device_loads_is_refused(void **state) {
-    (void)state;
+static void key_cannot_load_on_the_device(void) {
+    setup(NULL);
     plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_NONE, 0, CUZK_SCHED_NONE);
     world_begin(&w);
     world_define_key(&w, 0, (cuzk_sched_key_spec){{1, 0}, 10, false});
@@ -222,13 +222,49 @@ static void a_job_whose_key_no_device_loads_is_refused(void **state) {
     assert_int_equal(j->reason, CUZK_REASON_NO_DEVICE);
     expect_refused(spec, CUZK_REASON_NO_DEVICE, 0, 0);
     w.fault_permille = 0;
-    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = 0});
-    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_UP, .device = 0});
-    j = submit(spec);
+}
+
+static void a_job_with_the_key_ends_well(void) {
+    cuzk_sched_job_spec spec = plain(2);
+    spec.key = 0;
+    const world_job *j = submit(spec);
     assert_non_null(j);
     world_run(&w);
     assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
     world_end(&w);
+}
+
+static void a_job_whose_key_no_device_loads_is_refused(void **state) {
+    (void)state;
+    key_cannot_load_on_the_device();
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = 0});
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_UP, .device = 0});
+    a_job_with_the_key_ends_well();
+}
+
+static void a_key_that_did_not_load_is_tried_again_when_asked(void **state) {
+    (void)state;
+    static const cuzk_sched_event_type remedies[] = {CUZK_EV_KEY_EVICT, CUZK_EV_KEY_PRELOAD,
+                                                     CUZK_EV_DEVICE_RESTORE};
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        key_cannot_load_on_the_device();
+        const bool restore = remedies[i] == CUZK_EV_DEVICE_RESTORE;
+        world_send(&w, &(cuzk_sched_event){
+                           .type = remedies[i], .key = 0, .device = restore ? 0 : CUZK_SCHED_HOST});
+        world_run(&w);
+        a_job_with_the_key_ends_well();
+    }
+}
+
+static void a_key_that_did_not_load_is_tried_again_after_a_minute(void **state) {
+    (void)state;
+    key_cannot_load_on_the_device();
+    cuzk_sched_job_spec spec = plain(2);
+    spec.key = 0;
+    world_run_until(&w, w.now + INT64_C(50000000000));
+    expect_refused(spec, CUZK_REASON_NO_DEVICE, 0, 0);
+    world_run_until(&w, w.now + INT64_C(10000000000));
+    a_job_with_the_key_ends_well();
 }
 
 static void a_crash_costs_a_retry(void **state) {
@@ -425,6 +461,8 @@ int main(void) {
         RULE(without_a_device_jobs_fail),
         RULE(a_job_for_a_device_set_aside_is_refused),
         RULE(a_job_whose_key_no_device_loads_is_refused),
+        RULE(a_key_that_did_not_load_is_tried_again_when_asked),
+        RULE(a_key_that_did_not_load_is_tried_again_after_a_minute),
         RULE(a_crash_costs_a_retry),
         RULE(a_checkpoint_does_not_wait_for_a_lost_device),
         RULE(kinds_stay_on_their_devices),
