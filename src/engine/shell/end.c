@@ -46,10 +46,9 @@ static void no_device_message(cuzk_engine *e, const job *j, char *out, size_t n)
         memcpy(trouble, e->devices[d].trouble, sizeof trouble);
         pthread_mutex_unlock(&e->devices[d].lock);
         if (!e->device_stats[d].quarantined && e->device_stats[d].up && !trouble[0]) continue;
-        snprintf(out, n,
-                 "queue: no device takes jobs of kind %u with key %s any more; device %u: %.500s; "
-                 "restore it, or submit to another engine",
-                 j->view.kind, j->plan.key, d, trouble[0] ? trouble : "in quarantine");
+        snprintf(out, n, "queue: device %u: %.640s; no device takes %s jobs with key %s any more",
+                 d, trouble[0] ? trouble : "in quarantine", cuzk_engine_kind_name(j->view.kind),
+                 j->plan.key);
         return;
     }
     snprintf(out, n, "queue: no device takes this job with key %s any more", j->plan.key);
@@ -228,8 +227,6 @@ void cuzk__shell_job_end(cuzk_engine *e, job *j, const cuzk_sched_action *a) {
         part *p = &j->parts[i];
         p->failed = p->faulted && a->outcome == CUZK_OUTCOME_FAILED;
         if (!p->running) cuzk__shell_part_release(e, p);
-        cuzk_free(p->proof);
-        p->proof = NULL;
     }
     e->n_live--;
     pthread_cond_broadcast(&e->moved_on);

@@ -40,12 +40,18 @@ cuzk_status cuzk__shell_job_new(cuzk_engine *e, job **out, const cuzk_engine_pla
     return CUZK_OK;
 }
 
+void cuzk__shell_job_free_proofs(job *j) {
+    for (uint32_t i = 0; i < j->plan.n_partitions; i++) {
+        cuzk_free(j->parts[i].proof);
+        j->parts[i].proof = NULL;
+    }
+}
+
 void cuzk__shell_job_drop(job *j) {
     if (atomic_fetch_sub(&j->refs, 1) != 1) return;
-    for (uint32_t i = 0; i < j->plan.n_partitions; i++) {
+    for (uint32_t i = 0; i < j->plan.n_partitions; i++)
         cuzk_free(j->parts[i].bytes);
-        cuzk_free(j->parts[i].proof);
-    }
+    cuzk__shell_job_free_proofs(j);
     cuzk_buf_free(&j->result);
     pthread_mutex_destroy(&j->open_lock);
     cuzk_free(j);

@@ -23,6 +23,7 @@ static void *reap(void *engine) {
             cuzk_free(it->witness);
         } else {
             cuzk__shell_job_close(e, it->job);
+            cuzk__shell_job_free_proofs(it->job);
             cuzk__shell_job_drop(it->job);
         }
         pthread_mutex_lock(&r->lock);

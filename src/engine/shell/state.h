@@ -379,6 +379,8 @@ cuzk_status cuzk__shell_job_new(cuzk_engine *e, job **out, const cuzk_engine_pla
                                 cuzk_engine_kind kind, int priority, int64_t deadline,
                                 cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk__shell_job_drop(job *j);
+/* When no work uses them any more. */
+void cuzk__shell_job_free_proofs(job *j);
 void cuzk__shell_job_spec(const job *j, cuzk_sched_job_spec *out);
 /* Into and out of the engine's tables; lock held. */
 void cuzk__shell_job_list(cuzk_engine *e, job *j);

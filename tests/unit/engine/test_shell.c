@@ -239,16 +239,20 @@ static bool in_stage(const world_job *j, uint8_t stage) {
 }
 
 static void cancel_at_any_stage(void **state) {
-    static const char *const names[] = {"witness", "stage", "compute", "finish", "verify"};
+    static const char *const names[] = {"witness", "stage",  "compute",
+                                        "finish",  "verify", "assemble"};
     (void)state;
     world_open();
-    for (uint8_t stage = CUZK_STAGE_WITNESS; stage <= CUZK_STAGE_VERIFY; stage++) {
+    for (uint8_t stage = CUZK_STAGE_WITNESS; stage <= CUZK_STAGE_ASSEMBLE; stage++) {
         char meta[128];
         world_job j;
         bool running = false;
         snprintf(meta, sizeof meta, "{\"%s_ms\": 200}", names[stage]);
         submit(&j, meta);
-        WAIT_FOR(in_stage(&j, stage));
+        if (stage == CUZK_STAGE_ASSEMBLE)
+            WAIT_FOR(mock_stats().assemble_calls == 1);
+        else
+            WAIT_FOR(in_stage(&j, stage));
         assert_int_equal(cuzk_engine_cancel(w.e, j.id, &running, &w.err), CUZK_OK);
         assert_true(running);
         assert_int_equal(await(&j).state, CUZK_ENGINE_CANCELLED);
