@@ -44,7 +44,12 @@ static int set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, in
     if (!e) e = posix_spawn_file_actions_addclosefrom_np(files, SOCKET + 1);
     if (!e) e = posix_spawnattr_setsigmask(attr, &none);
     if (!e) e = posix_spawnattr_setsigdefault(attr, &all);
-    if (!e) e = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* A group of its own: a Ctrl-C at the daemon's terminal lets what runs end. The worker ends
+     * with the daemon all the same, by its socket and the parent's death signal. */
+    if (!e) e = posix_spawnattr_setpgroup(attr, 0);
+    if (!e)
+        e = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                               POSIX_SPAWN_SETPGROUP);
     return e;
 }
 

@@ -153,6 +153,8 @@ static int open_one(cuzk_remote *r, uint32_t device) {
     assert_string_equal(info.name, "a toy");
     assert_int_equal(info.memory_total, 77);
     assert_true(info.pid > 1 && kill(info.pid, 0) == 0);
+    /* what a terminal sends to the daemon's group does not reach it */
+    assert_int_equal(getpgid(info.pid), info.pid);
     return info.pid;
 }
 
