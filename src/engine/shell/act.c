@@ -324,8 +324,8 @@ static void failed(cuzk_engine *e, job *j, part *p, const worker *w) {
         cuzk__shell_device_name(d, name);
         pthread_mutex_lock(&d->lock);
         if (w->report.fault != CUZK_FAULT_INPUT)
-            snprintf(d->trouble, sizeof d->trouble, "%s: %.240s",
-                     cuzk_sched_stage_name(w->it.stage), w->report.err.msg);
+            snprintf(d->trouble, sizeof d->trouble, "%s: %s", cuzk_sched_stage_name(w->it.stage),
+                     w->report.err.msg);
         pthread_mutex_unlock(&d->lock);
     }
     write_fault(e, j, w->it.partition, w->it.stage, name, w->report.err.msg);

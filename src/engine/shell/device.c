@@ -29,7 +29,7 @@ static void go_down(shell_dev *d, const char *why) {
     if (!d->up) return;
     d->up = false;
     d->acked = false;
-    snprintf(d->trouble, sizeof d->trouble, "%.255s", why);
+    snprintf(d->trouble, sizeof d->trouble, "%.700s", why);
     cuzk__shell_post(d->e, &d->down_note);
     pthread_cond_broadcast(&d->wake);
 }
@@ -147,7 +147,7 @@ static bool open_once(shell_dev *d) {
         d->served = 0;
         cuzk__shell_post(e, &d->up_note);
     } else {
-        snprintf(d->trouble, sizeof d->trouble, "open: %.240s", err.msg);
+        snprintf(d->trouble, sizeof d->trouble, "open: %s", err.msg);
     }
     d->tried = true;
     pthread_cond_broadcast(&d->wake);

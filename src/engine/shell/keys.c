@@ -190,7 +190,7 @@ static void work_host(cuzk_engine *e, key_work *w) {
     w->fault = st == CUZK_STATUS_NOT_FOUND ? CUZK_FAULT_INPUT : cuzk__shell_fault_of(st);
     if (st == CUZK_OK) return;
     pthread_mutex_lock(&e->lock);
-    snprintf(w->key->trouble, sizeof w->key->trouble, "%.255s", err.msg);
+    snprintf(w->key->trouble, sizeof w->key->trouble, "%s", err.msg);
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -211,7 +211,8 @@ static bool work_device(cuzk_engine *e, key_work *w) {
     if (st == CUZK_STATUS_NO_DEVICE) cuzk__shell_device_lost(d, err.msg);
     if (st != CUZK_OK) {
         pthread_mutex_lock(&d->lock);
-        snprintf(d->trouble, sizeof d->trouble, "key %s: %.150s", w->key->name, err.msg);
+        snprintf(d->trouble, sizeof d->trouble, "key: %s (%.*s)", err.msg,
+                 (int)(sizeof d->trouble - sizeof err.msg - 8), w->key->name);
         pthread_mutex_unlock(&d->lock);
     }
     return cuzk__shell_device_leave(d, &c, &w->note);
