@@ -51,7 +51,7 @@ static void get_health(void *ctx, const cuzk_http_request *req, cuzk_http_respon
     cuzk_http_respond(res, 200, "text/plain; charset=utf-8", "ok\n", 3);
 }
 
-/* Ready: started, takes jobs, and a device is up. */
+/* Ready: started, takes jobs, a device is up, and the journal's last write succeeded. */
 static void get_ready(void *ctx, const cuzk_http_request *req, cuzk_http_response *res) {
     cuzk_rpc *r = ctx;
     cuzk_engine_status *s = NULL;
@@ -69,6 +69,8 @@ static void get_ready(void *ctx, const cuzk_http_request *req, cuzk_http_respons
             why = "draining\n";
         else if (up == 0)
             why = "no device is up\n";
+        else if (s->journal != CUZK_OK)
+            why = "the journal cannot be written\n";
     }
     cuzk_free(s);
     if (why)
