@@ -211,8 +211,9 @@ static void put_run(const job *j, filling *x, size_t i, size_t end, unsigned m, 
     }
 }
 
-/* False when the rows of [begin, end) do not ascend. */
+/* False when the rows of [begin, end) do not ascend, or reach those of the next piece. */
 static bool put_records(const job *j, filling *x, size_t begin, size_t end) {
+    const uint32_t limit = end < j->f->n ? row_of(j, end) : UINT32_MAX;
     uint32_t last = UINT32_MAX;
     unsigned last_m = 0;
     for (size_t i = begin, e; i < end; i = e) {
@@ -222,7 +223,7 @@ static bool put_records(const job *j, filling *x, size_t begin, size_t end) {
             const uint8_t *r = record(j, e);
             if (cuzk_ld_u32le(r + 4) != row || (cuzk_ld_u32le(r) != 0) != (m != 0)) break;
         }
-        if (last != UINT32_MAX && row < last) return false;
+        if ((last != UINT32_MAX && row < last) || row >= limit) return false;
         if (row != last || m < last_m) open_row(j, x, row);
         put_run(j, x, i, e, m, row);
         last = row;
@@ -241,6 +242,19 @@ static size_t piece_start(const job *j, size_t k) {
     while (i < n && i > 0 && row_of(j, i) == row_of(j, i - 1))
         i++;
     return i;
+}
+
+/* Whether no two pieces can have a row in common, as long as each keeps below the next. */
+static bool starts_ascend(const job *j) {
+    size_t at = 0;
+    for (size_t k = 1; k < j->pieces; k++) {
+        const size_t i = piece_start(j, k);
+        if (i >= j->f->n) break;
+        if (i == at) continue;
+        if (row_of(j, i) <= row_of(j, at)) return false;
+        at = i;
+    }
+    return true;
 }
 
 static void run_piece(void *ctx, size_t k) {
@@ -299,12 +313,12 @@ cuzk_status cuzk_flat_eval(const cuzk_flat_records *f, const void *witness, cuzk
     uint32_t *order = NULL;
     cuzk_status st = CUZK_OK;
     job j = {.f = f, .witness = witness, .to = {a, b}, .impl = impl};
-    atomic_init(&j.disorder, false);
     j.pieces = (size_t)cuzk_pool_threads(pool) * 8;
     if (j.pieces > f->n / MIN_RECORDS) j.pieces = f->n / MIN_RECORDS;
     if (j.pieces == 0) j.pieces = 1;
+    atomic_init(&j.disorder, !starts_ascend(&j));
     cuzk_pool_run_ranges(pool, f->n_rows, MIN_RECORDS, 4, clear_rows, &j);
-    cuzk_pool_run(pool, j.pieces, run_piece, &j);
+    if (!atomic_load(&j.disorder)) cuzk_pool_run(pool, j.pieces, run_piece, &j);
     if (j.failed == 0 && atomic_load(&j.disorder)) {
         CUZK_TRY(sort_records(&j, &order));
         j.order = order;
