@@ -124,6 +124,7 @@ function makeJob(r, id) {
   if (r.chance(0.08)) what.pad = 'x'.repeat(70_000 + r.below(maxPad - 71_000));
   if (r.chance(0.15)) {
     what.faults = [{ ...r.of(faults), partition: r.below(partitions), times: 1 }];
+    job.faulty = true;
     count('with_faults');
   } else if (r.chance(0.02)) {
     what.faults = [{ stage: r.of(['witness', 'compute']), fault: r.of(['input', 'error']), times: 0 }];
@@ -286,9 +287,9 @@ class Side {
     if (outcome === 'COMPLETED' && end.proof.length !== 192 * job.partitions)
       wrong(`${job.id}: ${end.proof.length} bytes for ${job.partitions} partitions`);
     if (outcome !== 'COMPLETED' && !job.harmed) {
-      // Its device was lost under it more than once.
-      if (outcome === 'FAILED' && /device|stage|compute|finish/.test(end.error_message))
-        count('failed_by_devices');
+      // Its device was lost under it more than once, or once beside a fault of its own.
+      const lost = job.faulty ? /device|stage|compute|finish|verify/ : /device|stage|compute|finish/;
+      if (outcome === 'FAILED' && lost.test(end.error_message)) count('failed_by_devices');
       else wrong(`${job.id}: ${outcome} ${end.error_message}`);
     }
     // A call's deadline is its job's, so a call that leaves sets one.
