@@ -94,7 +94,10 @@ struct cuzk_journal {
     int wal_frames;
     bool log_spoilt;   /* a transaction failed: frames of it may be left in the log */
     uint64_t last_job; /* in the database */
-    bool broken;       /* a sync failed: nothing can be promised any more */
+    bool broken;       /* a sync failed, or gone: nothing can be promised any more */
+    bool gone;         /* the files that are written to are not those of the directory any more */
+    dev_t db_dev;      /* the database's file, as opened */
+    ino_t db_ino;
 
     cuzk__db r;
     pthread_mutex_t read_lock;
@@ -162,6 +165,9 @@ struct cuzk_payload {
     size_t n;
     cuzk_journal_part *parts;
 };
+
+/* open.c: whether the directory's path and the database in it still name what was opened. */
+bool cuzk__files_stand(const cuzk_journal *j);
 
 /* ---- writer.c ---- */
 

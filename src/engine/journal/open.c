@@ -288,6 +288,15 @@ static cuzk_status set_aside(cuzk_journal *j, cuzk_err *err) {
     return sync_dir(j, err);
 }
 
+bool cuzk__files_stand(const cuzk_journal *j) {
+    struct stat opened, named;
+    if (fstat(j->dir_fd, &opened) != 0 || stat(j->dir, &named) != 0) return false;
+    if (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) return false;
+    if (fstat(j->lock_fd, &opened) != 0 || opened.st_nlink == 0) return false;
+    return fstatat(j->dir_fd, DB, &named, 0) == 0 && named.st_dev == j->db_dev &&
+           named.st_ino == j->db_ino;
+}
+
 static cuzk_status open_all(cuzk_journal *j, bool recover, cuzk_err *err) {
     bool damaged = false;
     CUZK_TRY(open_dir(j, err));
@@ -307,6 +316,11 @@ static cuzk_status open_all(cuzk_journal *j, bool recover, cuzk_err *err) {
     int rc = cuzk__schema_settings(&j->r);
     if (rc == SQLITE_OK) rc = cuzk__db_exec(&j->r, "PRAGMA query_only=ON");
     if (rc != SQLITE_OK) return cuzk__db_error(&j->r, rc, err);
+    struct stat db;
+    if (fstatat(j->dir_fd, DB, &db, 0) != 0)
+        return sys_error(j->dir, "cannot look at the journal", errno, err);
+    j->db_dev = db.st_dev;
+    j->db_ino = db.st_ino;
     CUZK_TRY(cuzk__spool_open(j, err));
     CUZK_TRY(cuzk__spool_sweep(j, err));
     return cuzk__writer_start(j, err);

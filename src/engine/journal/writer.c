@@ -165,11 +165,23 @@ static void lost_sync_error(const cuzk_journal *j, cuzk_err *err) {
         j->w.path);
 }
 
+static void gone_error(const cuzk_journal *j, cuzk_err *err) {
+    cuzk_err_set(err, CUZK_STATUS_IO,
+                 "%s: was removed or replaced while it was in use, so what is written to it is "
+                 "lost; nothing is accepted until the daemon is started again",
+                 j->w.path);
+}
+
 /* Writes [first, end); every op has its answer in op->err afterwards. */
 static int write_group(cuzk_journal *j, cuzk__op *first, const cuzk__op *end) {
     cuzk__effects e = {0};
     cuzk_err why = {0};
     int rc = j->broken ? SQLITE_IOERR_FSYNC : commit_group(j, first, end, &e);
+    /* looked at after the commit: what is answered was in the directory when it was synced */
+    if (rc == SQLITE_OK && !cuzk__files_stand(j)) {
+        j->gone = true;
+        rc = SQLITE_IOERR_FSYNC;
+    }
     if (rc == SQLITE_OK) {
         atomic_fetch_add(&j->inline_bytes, (uint64_t)e.inline_bytes);
         for (size_t i = 0; i < e.n_dropped; i++)
@@ -177,7 +189,10 @@ static int write_group(cuzk_journal *j, cuzk__op *first, const cuzk__op *end) {
     } else {
         if (is_lost_sync(rc)) {
             j->broken = true;
-            lost_sync_error(j, &why);
+            if (j->gone)
+                gone_error(j, &why);
+            else
+                lost_sync_error(j, &why);
         } else {
             cuzk__db_error(&j->w, rc, &why);
         }

@@ -475,6 +475,30 @@ static void a_lost_sync_ends_all_promises(void **state) {
     lossy_stop();
 }
 
+/* rm -rf of the directory, or another one in its place. */
+static void a_directory_that_is_gone_ends_all_promises(void **state) {
+    (void)state;
+    for (int moved = 0; moved < 2; moved++) {
+        char own[300], aside[320];
+        cuzk_journal_accepted a;
+        snprintf(own, sizeof own, "%s/own", dir);
+        snprintf(aside, sizeof aside, "%s/aside", dir);
+        assert_int_equal(mkdir(own, 0700), 0);
+        cuzk_journal *j = open_with(own, NULL);
+        OK(try_accept(j, &a, "before", "payload", 7, 1, &err));
+        if (moved)
+            assert_int_equal(rename(own, aside), 0);
+        else
+            test_dir_remove(own);
+        FAILS(try_accept(j, &a, "lost", "payload", 7, 1, &err), CUZK_STATUS_IO, "started again");
+        FAILS(try_accept(j, &a, "later", "payload", 7, 1, &err), CUZK_STATUS_IO, "removed");
+        assert_int_equal(mkdir(own, 0700), 0);
+        FAILS(try_accept(j, &a, "too late", "payload", 7, 1, &err), CUZK_STATUS_IO, "removed");
+        cuzk_journal_close(j);
+        test_dir_remove(own);
+    }
+}
+
 int main(void) {
     test_rng_start();
     const struct CMUnitTest tests[] = {
@@ -486,6 +510,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_full_disk_at_the_start_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(a_spool_that_fails_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_sync_ends_all_promises, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_directory_that_is_gone_ends_all_promises, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
