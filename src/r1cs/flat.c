@@ -23,6 +23,7 @@ struct cuzk_flat_range {
     const uint8_t *witness;
     cuzk_flat_form form;
     uint32_t n_rows, n_terms, n_coefs;
+    bool full; /* all coefs have been in use */
     cuzk_r1cs_row rows[CUZK_FLAT_ROWS + 1];
     cuzk_r1cs_term terms[TERMS];
     uint16_t hash[HASH];        /* ids + 1 */
@@ -41,6 +42,7 @@ cuzk_status cuzk_flat_range_new(cuzk_flat_range **out, const cuzk_fr_ops *fr, cu
     r->witness = witness;
     r->form = form;
     r->n_rows = r->n_terms = r->n_coefs = 0;
+    r->full = false;
     memset(r->hash, 0, sizeof r->hash);
     *out = r;
     return CUZK_OK;
@@ -49,6 +51,8 @@ cuzk_status cuzk_flat_range_new(cuzk_flat_range **out, const cuzk_fr_ops *fr, cu
 void cuzk_flat_range_free(cuzk_flat_range *r) {
     if (!r) return;
     cuzk_wipe(r->terms, sizeof r->terms); /* say which wires are 0 */
+    /* A wire may have a constant's value, and then this would be found in a search for it. */
+    cuzk_wipe(r->coefs, (r->full ? COEFS : r->n_coefs) * sizeof *r->coefs);
     cuzk_free(r);
 }
 
@@ -137,6 +141,7 @@ uint32_t cuzk_flat_range_eval(cuzk_flat_range *r, cuzk_u256 *const out[3]) {
     r->rows[n] = (cuzk_r1cs_row){r->n_terms, r->n_terms, r->n_terms, 0};
     r->ops->rows(&b, 0, n, out, NULL);
     if (r->n_coefs == COEFS) {
+        r->full = true;
         r->n_coefs = 0;
         memset(r->hash, 0, sizeof r->hash);
     }
