@@ -3,13 +3,14 @@
 #include "base/json_pull.h"
 #include "base/mem.h"
 #include "rpc/internal.h"
+#include "rpc/wire.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 /* The largest vanilla proof, a 32 GiB C1 in its wrapper, is 51 MB. */
-enum { MAX_BLOB = 256 << 20, MAX_PROOFS = 1 << 16 };
+enum { MAX_BLOB = 256 << 20 };
 
 enum {
     PROOF_KIND,
@@ -186,7 +187,7 @@ static cuzk_status json_proofs(reader *x, cuzk_pull *j) {
     for (;;) {
         CUZK_TRY(cuzk_pull_item(j, &more));
         if (!more) return CUZK_OK;
-        if (x->s->n_parts == MAX_PROOFS) return cuzk_pull_fail(j, "fewer proofs", "more");
+        if (x->s->n_parts == CUZK__RPC_MAX_PARTS) return cuzk_pull_fail(j, "fewer proofs", "more");
         CUZK_TRY(owned_blob(x, j, NULL));
     }
 }
@@ -241,7 +242,7 @@ static cuzk_status form_part(reader *x, const char *name, const uint8_t *data, s
     const unsigned i = field_of(name);
     if (i == N_NAMES && strcmp(name, "request") == 0) return read_json(x, data, n);
     if (i == VANILLA_PROOFS) {
-        if (x->s->n_parts == MAX_PROOFS) return bad(x, name, "fewer proofs", "more");
+        if (x->s->n_parts == CUZK__RPC_MAX_PARTS) return bad(x, name, "fewer proofs", "more");
         return cuzk__rpc_add_part(x->s, data, n) == CUZK_OK ? CUZK_OK : no_memory(x);
     }
     if (i != VANILLA_PROOF && i != WTNS) return form_text(x, name, data, n);

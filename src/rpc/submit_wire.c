@@ -20,6 +20,18 @@ static cuzk_status no_memory(cuzk_err *err) {
     return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for the request");
 }
 
+/* Appends a field to what protobuf-c will read: little, since of fields it does not know it keeps
+ * many times their size. */
+static cuzk_status keep(cuzk_buf *rest, const cuzk__rpc_fields *f, cuzk_err *err) {
+    const size_t len = (size_t)(f->p - f->begin);
+    if (len > CUZK__RPC_SMALL || rest->len + len > CUZK__RPC_SMALL)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "fields beside proofs and witness take more than %d bytes",
+                            CUZK__RPC_SMALL);
+    cuzk_buf_append(rest, f->begin, len);
+    return CUZK_OK;
+}
+
 /* Splits a SubmitProofRequest: vanilla_proof to *one (the last counts, as everywhere in proto3),
  * vanilla_proofs to the parts, the rest to `rest`. */
 static cuzk_status split(cuzk__rpc_submission *s, const uint8_t *msg, size_t n,
@@ -29,9 +41,12 @@ static cuzk_status split(cuzk__rpc_submission *s, const uint8_t *msg, size_t n,
         if (f.number == 10 && f.wire == 2) {
             *one = (cuzk_engine_bytes){f.data, f.len};
         } else if (f.number == 11 && f.wire == 2) {
+            if (s->n_parts >= CUZK__RPC_MAX_PARTS)
+                return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                    "vanilla_proofs: more than %d of them", CUZK__RPC_MAX_PARTS);
             if (cuzk__rpc_add_part(s, f.data, f.len) != CUZK_OK) return no_memory(err);
         } else {
-            cuzk_buf_append(rest, f.begin, (size_t)(f.p - f.begin));
+            CUZK_TRY(keep(rest, &f, err));
         }
     }
     return f.bad ? malformed(err, "cuzk.v1.SubmitProofRequest") : CUZK_OK;
@@ -178,13 +193,14 @@ cuzk_status cuzk__rpc_read_circom(cuzk__rpc_submission *s, const uint8_t *msg, s
     cuzk_engine_bytes wtns = {NULL, 0};
     Cuzk__V1__SubmitCircomRequest *m = NULL;
     cuzk__rpc_fields f = {.p = msg, .end = msg + n};
-    while (cuzk__rpc_next_field(&f)) {
+    cuzk_status st = CUZK_OK;
+    while (st == CUZK_OK && cuzk__rpc_next_field(&f)) {
         if (f.number == 3 && f.wire == 2)
             wtns = (cuzk_engine_bytes){f.data, f.len};
         else
-            cuzk_buf_append(&rest, f.begin, (size_t)(f.p - f.begin));
+            st = keep(&rest, &f, err);
     }
-    cuzk_status st = f.bad ? malformed(err, type) : CUZK_OK;
+    if (st == CUZK_OK && f.bad) st = malformed(err, type);
     if (st == CUZK_OK && cuzk_buf_status(&rest) != CUZK_OK) st = no_memory(err);
     if (st == CUZK_OK && wtns.len && cuzk__rpc_add_part(s, wtns.data, wtns.len) != CUZK_OK)
         st = no_memory(err);

@@ -30,7 +30,14 @@ void *cuzk__rpc_request(cuzk_grpc_call *call, const ProtobufCMessageDescriptor *
     const uint8_t *data = NULL;
     size_t n = 0;
     void *msg = NULL;
-    if (cuzk_grpc_call_request(call, &data, &n)) msg = cuzk__rpc_unpack(type, data, n);
+    const bool there = cuzk_grpc_call_request(call, &data, &n);
+    /* protobuf-c keeps every field it does not know, at many times its size. */
+    if (n > CUZK__RPC_SMALL) {
+        cuzk_grpc_fail(call, CUZK_GRPC_INVALID_ARGUMENT, "a %s of %zu bytes; at most %d are taken",
+                       type->name, n, CUZK__RPC_SMALL);
+        return NULL;
+    }
+    if (there) msg = cuzk__rpc_unpack(type, data, n);
     if (!msg)
         cuzk_grpc_fail(call, CUZK_GRPC_INVALID_ARGUMENT,
                        "the request is no %s: its %zu bytes do not decode. Generate the client "

@@ -9,6 +9,10 @@
 /* Memory of messages comes from base/mem.h. */
 extern ProtobufCAllocator cuzk__rpc_allocator;
 
+/* Bytes of a request, those of a job's proofs not counted; and how many proofs a job may have
+ * (a partition of WindowPoSt has 2349 sectors). */
+enum { CUZK__RPC_SMALL = 64 << 10, CUZK__RPC_MAX_PARTS = 4096 };
+
 /* NULL when the bytes are none of that message. Free with cuzk__rpc_unpacked_free. */
 void *cuzk__rpc_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t n);
 void cuzk__rpc_unpacked_free(void *msg);

@@ -178,6 +178,26 @@ static void test_refused(void **state) {
 }
 
 /* Every prefix of a message is read or refused, and never read beyond. */
+/* Fields that nobody knows, and thousands of empty proofs: refused before they take memory. */
+static void test_padded(void **state) {
+    (void)state;
+    static uint8_t big[1 << 18];
+    cuzk_err err = {0};
+    for (int what = 0; what < 3; what++) {
+        cuzk__rpc_submission s;
+        for (size_t i = 0; i < sizeof big; i += 2) {
+            big[i] = what == 0 ? 0x5a : 0x78; /* vanilla_proofs; field 15 */
+            big[i + 1] = 0;
+        }
+        cuzk__rpc_submission_init(&s, "me");
+        assert_int_equal(what == 2 ? cuzk__rpc_read_circom(&s, big, sizeof big, &err)
+                                   : cuzk__rpc_read_submit(&s, big, sizeof big, false, &err),
+                         CUZK_STATUS_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "more than"));
+        cuzk__rpc_submission_free(&s);
+    }
+}
+
 static void test_truncated(void **state) {
     (void)state;
     cuzk_err err;
@@ -440,12 +460,12 @@ static void test_failures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_porep),     cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_prove),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_circom),
-        cmocka_unit_test(test_json),      cmocka_unit_test(test_json_refused),
-        cmocka_unit_test(test_multipart), cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_porep),        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_prove),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_padded),       cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_circom),       cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_refused), cmocka_unit_test(test_multipart),
+        cmocka_unit_test(test_raw),          cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
