@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { BODY_FLOOR_PER_S = 65536, BODY_STEP = 65536 };
 
@@ -167,6 +168,16 @@ static bool may_enter(cuzk_http_request *req, cuzk_http_response *res) {
         cuzk_http_header(res, "WWW-Authenticate", "Bearer");
         cuzk_http_respond_error(res, 401, "unauthorized",
                                 "a bearer token is needed: Authorization: Bearer <token>");
+        return false;
+    }
+    /* Nor may one reach us under a name of its own where no token keeps it out. */
+    char machine[256] = "";
+    (void)gethostname(machine, sizeof machine - 1);
+    if (!(req->route->flags & CUZK_HTTP_OPEN) && cuzk__access_allows(req->listener->access, NULL) &&
+        !cuzk__http_host_is_own(cuzk_http_request_header(req, "Host"), machine)) {
+        cuzk_http_respond_error(res, 421, "other_host",
+                                "this name is not the machine's; use its address or its host name, "
+                                "or set up a token");
         return false;
     }
     /* A page of another site must not act in this one's name. */

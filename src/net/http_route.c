@@ -1,5 +1,6 @@
 #include "net/http_route.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -63,6 +64,22 @@ cuzk__http_match cuzk__http_match_path(const char *pattern, const char *path, cu
     }
     if (*pattern || *path) return CUZK__HTTP_NO;
     return bad ? CUZK__HTTP_BAD : CUZK__HTTP_YES;
+}
+
+bool cuzk__http_host_is_own(const char *host, const char *machine) {
+    struct in6_addr ip;
+    char name[256];
+    if (!host) return true; /* HTTP/1.0: no browser */
+    const bool six = host[0] == '[';
+    const size_t n = strcspn(host + six, six ? "]" : ":");
+    if (n >= sizeof name) return false;
+    memcpy(name, host + six, n);
+    name[n] = '\0';
+    if (six) return inet_pton(AF_INET6, name, &ip) == 1;
+    if (inet_pton(AF_INET, name, &ip) == 1) return true;
+    const size_t m = strlen(machine);
+    return !strcasecmp(name, "localhost") ||
+           (m && !strncasecmp(name, machine, m) && (name[m] == '\0' || name[m] == '.'));
 }
 
 bool cuzk__http_same_origin(const char *origin, const char *host) {

@@ -22,6 +22,11 @@ typedef enum cuzk__http_match {
  * encoded slash is part of its segment, and "..", decoded or not, is a segment like any other. */
 cuzk__http_match cuzk__http_match_path(const char *pattern, const char *path, cuzk_buf *params);
 
+/* Whether a Host header names this machine: an address, localhost, its name alone or with a domain.
+ * A name of somebody else's that leads here is how a page of another site would reach us (DNS
+ * rebinding). */
+bool cuzk__http_host_is_own(const char *host, const char *machine);
+
 /* Whether a request that changes something may come from the page that sent it: origin (NULL: no
  * page) is of the host itself. */
 bool cuzk__http_same_origin(const char *origin, const char *host);

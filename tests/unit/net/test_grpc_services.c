@@ -212,7 +212,7 @@ static void https_get(const char *address, const files *d, bool certificate, cha
     char host[CUZK_NET_ADDRESS]; /* OpenSSL's macro drops the const */
     snprintf(host, sizeof host, "%s", address);
     BIO_set_conn_hostname(bio, host);
-    static const char request[] = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     int n = -1;
     if (BIO_do_handshake(bio) == 1 && BIO_write(bio, request, sizeof request - 1) > 0)
         n = BIO_read(bio, out, 63);

@@ -140,7 +140,7 @@ static void expect(const fixture *f, const char *request, const char *first, con
     cuzk_buf_free(&out);
 }
 
-#define GET(path) "GET " path " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 
 /* ---- tests ---- */
 
@@ -151,17 +151,18 @@ static void test_requests(void **state) {
     expect(&f, GET("/jobs/a%2Fb?q=x%20y&z") "X-Test: t\r\n\r\n", "HTTP/1.1 200",
            "GET /jobs/a%2Fb id=a/b q=x y x=t body= n=0");
     expect(&f, GET("/jobs/7?q=a+b") "\r\n", "HTTP/1.1 200", "q=a b");
-    expect(
-        &f,
-        "POST /jobs/7 HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
-        "HTTP/1.1 200", "body=hello n=5");
     expect(&f,
-           "POST /jobs/7 HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n"
+           "POST /jobs/7 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+           "5\r\n\r\nhello",
+           "HTTP/1.1 200", "body=hello n=5");
+    expect(&f,
+           "POST /jobs/7 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: "
+           "chunked\r\n"
            "\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
            "HTTP/1.1 200", "body=hello n=5");
-    expect(&f, "DELETE /jobs/7 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "HTTP/1.1 200",
-           "DELETE /jobs/7");
-    cuzk_buf head = ask(&f, "HEAD / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    expect(&f, "DELETE /jobs/7 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+           "HTTP/1.1 200", "DELETE /jobs/7");
+    cuzk_buf head = ask(&f, "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_non_null(strstr(head.data, "HTTP/1.1 200"));
     assert_null(strstr(head.data, "doctype"));
     cuzk_buf_free(&head);
@@ -196,16 +197,17 @@ static void test_refusals(void **state) {
     expect(&f, GET("/%2e%2e/etc/passwd") "\r\n", "HTTP/1.1 404", NULL);
     expect(&f, GET("/jobs/a%0") "\r\n", "HTTP/1.1 400", "bad_path");
     expect(&f, GET("/jobs/a?x=%zz") "\r\n", "HTTP/1.1 400", "bad_query");
-    expect(&f, "PUT /jobs/1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "HTTP/1.1 405",
-           "Allow: GET, POST, DELETE");
+    expect(&f, "PUT /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+           "HTTP/1.1 405", "Allow: GET, POST, DELETE");
     expect(&f, GET("/nothing") "\r\n", "HTTP/1.1 500", "not answered");
-    expect(
-        &f,
-        "POST /jobs/1 HTTP/1.1\r\nHost: h\r\nOrigin: http://evil.example\r\nConnection: close\r\n"
-        "Content-Length: 0\r\n\r\n",
-        "HTTP/1.1 403", "another site");
     expect(&f,
-           "POST /jobs/1 HTTP/1.1\r\nHost: h\r\nOrigin: http://h\r\nConnection: close\r\n"
+           "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nConnection: "
+           "close\r\n"
+           "Content-Length: 0\r\n\r\n",
+           "HTTP/1.1 403", "another site");
+    expect(&f,
+           "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nConnection: "
+           "close\r\n"
            "Content-Length: 0\r\n\r\n",
            "HTTP/1.1 200", NULL);
     static const char *const nonsense[] = {"nonsense\r\n\r\n", "GET\r\n\r\n", "\0\1\2\3\r\n\r\n",
@@ -230,25 +232,25 @@ static void test_bodies(void **state) {
     static char zeros[100000];
     (void)state;
     start(&f, "127.0.0.1:0", NULL, &limits);
-    expect(
-        &f,
-        "POST /jobs/1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1048577\r\n\r\n",
-        "HTTP/1.1 413", "at most 1048576");
-    expect(
-        &f,
-        "POST /jobs/1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n",
-        "HTTP/1.1 503", "Retry-After");
+    expect(&f,
+           "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+           "1048577\r\n\r\n",
+           "HTTP/1.1 413", "at most 1048576");
+    expect(&f,
+           "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+           "1000000\r\n\r\n",
+           "HTTP/1.1 503", "Retry-After");
     expect(&f, GET("/jobs/1") "Content-Length: 1\r\n\r\nx", "HTTP/1.1 413", NULL);
     for (int round = 0; round < 5; round++) { /* what was used is given back */
         request.len = 0;
-        cuzk_buf_puts(&request, "POST /jobs/1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+        cuzk_buf_puts(&request, "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                                 "Content-Length: 100000\r\n\r\n");
         memset(zeros, 'z', sizeof zeros);
         cuzk_buf_append(&request, zeros, sizeof zeros);
         expect(&f, request.data, "HTTP/1.1 200", "n=100000");
     }
     request.len = 0; /* chunked, without a length said: 13 pieces of 100000 */
-    cuzk_buf_puts(&request, "POST /jobs/1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+    cuzk_buf_puts(&request, "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                             "Transfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 3; i++) {
         cuzk_buf_puts(&request, "186a0\r\n");

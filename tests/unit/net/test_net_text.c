@@ -244,6 +244,15 @@ static void test_paths(void **state) {
 
 static void test_origins(void **state) {
     (void)state;
+    static const char *const own[] = {"127.0.0.1:9821", "[::1]:9821",   "localhost",
+                                      "Box:1",          "box.lan:9821", "10.0.0.7"};
+    static const char *const other[] = {"evil.example:9821",      "boxer", "127.0.0.1.evil.example",
+                                        "localhost.evil.example", "",      "[box]"};
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(cuzk__http_host_is_own(own[i], "box"));
+        assert_false(cuzk__http_host_is_own(other[i], "box"));
+    }
+    assert_true(cuzk__http_host_is_own(NULL, "box"));
     assert_true(cuzk__http_same_origin(NULL, "localhost:9821"));
     assert_true(cuzk__http_same_origin("http://localhost:9821", "localhost:9821"));
     assert_true(cuzk__http_same_origin("https://Prover.example", "prover.example"));
