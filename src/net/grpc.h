@@ -76,10 +76,11 @@ typedef struct cuzk_grpc_limits {
     uint32_t max_calls;        /* 16384 on all of them: RESOURCE_EXHAUSTED above */
     uint32_t max_header_bytes; /* 16 KiB of metadata a call */
     int64_t handshake_ns;      /* 10 s from accept to a complete HTTP/2 preface (and TLS) */
-    int64_t stall_ns;          /* 60 s without a byte of a request that is begun and may send */
-    int64_t idle_ns;           /* 10 min without a call: GOAWAY and close */
-    int64_t ping_ns;           /* 60 s of silence: PING */
-    int64_t ping_wait_ns;      /* 20 s without its answer: the connection is dead */
+    int64_t stall_ns;     /* 60 s: a message must bring 64 KiB/s in each, or its rest; a quarter
+                             of it and 256 KiB/s while others wait for memory */
+    int64_t idle_ns;      /* 10 min without a call: GOAWAY and close */
+    int64_t ping_ns;      /* 60 s of silence: PING */
+    int64_t ping_wait_ns; /* 20 s without its answer: the connection is dead */
 } cuzk_grpc_limits;
 
 /* methods, their paths and contexts must outlive the server. limits may be NULL. Before the loop

@@ -288,9 +288,20 @@ static void earlier(int64_t *next, int64_t at) {
     if (at < *next) *next = at;
 }
 
+static void check_pace(cuzk_grpc_call *call, int64_t now, int64_t *next) {
+    const cuzk_grpc_server *s = call->conn->server;
+    const int64_t whole = s->limits.stall_ns, quarter = whole / 4;
+    const bool pressed = s->waiters && call->frames.len > CUZK__SMALL;
+    if (cuzk__pace_is_slow(&call->pace, now, pressed ? quarter : whole,
+                           pressed ? CUZK__PACE_PRESSED : CUZK__PACE_FLOOR))
+        cuzk__call_abort(call, CUZK_GRPC_DEADLINE_EXCEEDED, "the request came too slowly");
+    else
+        earlier(next, now + quarter);
+}
+
 void cuzk__call_check(cuzk_grpc_call *call, int64_t now, int64_t *next) {
     const cuzk_grpc_limits *limits = &call->conn->server->limits;
-    int64_t until = call->progress_ns + limits->stall_ns;
+    const int64_t until = call->progress_ns + limits->stall_ns;
     switch (call->upload) {
     case CUZK__UPLOAD_WAITING:
         if (now >= until) {
@@ -304,8 +315,8 @@ void cuzk__call_check(cuzk_grpc_call *call, int64_t now, int64_t *next) {
         if (!call->method || call->method->flags & CUZK_GRPC_CLIENT_STREAM) return;
         break;
     case CUZK__UPLOAD_GRANTED:
-        if (call->upload_until_ns < until) until = call->upload_until_ns;
-        break;
+        check_pace(call, now, next);
+        return;
     case CUZK__UPLOAD_DONE:
         return;
     }

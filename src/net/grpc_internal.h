@@ -13,6 +13,7 @@
 #include "net/grpc.h"
 #include "net/grpc_frame.h"
 #include "net/loop.h"
+#include "net/pace.h"
 
 #include "base/buf.h"
 
@@ -96,7 +97,8 @@ struct cuzk_grpc_call {
     _Atomic uint64_t charged;
     cuzk__grpc_upload upload;
     size_t unconsumed; /* bytes of the stream's window not given back yet */
-    int64_t progress_ns, upload_until_ns;
+    int64_t progress_ns;
+    cuzk__pace pace;
 
     /* loop thread */
     cuzk__grpc_conn *conn;                  /* NULL: the stream is gone */

@@ -5,16 +5,15 @@
  * in order of arrival, until the whole rest is there: no two half-sent ones can wait for each
  * other. While it waits its window is not refilled, so the client waits too; the connection's
  * window is refilled always, so other calls on it are not held up. Those who wait hold at most a
- * quarter of the budget. A granted upload must come at 64 KiB a second on average, so that nobody
- * keeps memory by sending a byte now and then. */
+ * quarter of the budget. A granted upload must come at 64 KiB a second in every stall_ns, and at
+ * 256 KiB a second in every quarter of it while somebody waits, so that nobody keeps memory by
+ * sending a byte now and then, and those who wait outlast him. */
 #include "net/grpc_internal.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 
 #include <string.h>
-
-enum { FLOOR_BYTES_PER_S = 65536 };
 
 static void give_back(cuzk_grpc_call *call, uint64_t n) {
     atomic_fetch_sub(&call->charged, n);
@@ -60,9 +59,8 @@ static bool start_waiting(cuzk_grpc_call *call) {
 static void start_upload(cuzk_grpc_call *call, int64_t now) {
     call->upload = CUZK__UPLOAD_GRANTED;
     call->progress_ns = now;
-    call->upload_until_ns = now + call->conn->server->limits.stall_ns +
-                            (int64_t)(call->frames.len / FLOOR_BYTES_PER_S) * 1000000000;
-    cuzk__conn_look_at(call->conn, now + call->conn->server->limits.stall_ns);
+    cuzk__pace_start(&call->pace, now);
+    cuzk__conn_look_at(call->conn, now + call->conn->server->limits.stall_ns / 4);
 }
 
 static void consume(cuzk_grpc_call *call) {
@@ -141,6 +139,7 @@ static void deliver(cuzk_grpc_call *call) {
     call->body = call->frames.body;
     call->body_len = call->frames.len;
     call->have_body = true;
+    call->progress_ns = cuzk_now_ns();
     cuzk__grpc_frames_next(&call->frames);
     call->upload = CUZK__UPLOAD_NONE;
     if (!(call->method->flags & CUZK_GRPC_CLIENT_STREAM)) return;
@@ -178,7 +177,10 @@ void cuzk__call_bytes(cuzk_grpc_call *call, const uint8_t *p, size_t n) {
     const uint8_t *end = p + n;
     cuzk_grpc_call_ref(call);
     call->unconsumed += n;
-    call->progress_ns = call->upload == CUZK__UPLOAD_WAITING ? call->progress_ns : cuzk_now_ns();
+    if (call->upload == CUZK__UPLOAD_GRANTED)
+        cuzk__pace_add(&call->pace, n);
+    else if (call->upload == CUZK__UPLOAD_NONE && !call->have_body)
+        call->progress_ns = cuzk_now_ns();
     while (call->upload != CUZK__UPLOAD_DONE && step(call, &p, end)) {
     }
     if (call->conn && call->upload != CUZK__UPLOAD_WAITING) consume(call);

@@ -30,11 +30,13 @@ typedef struct cuzk_http_route {
 
 /* Zero means the default, given here. */
 typedef struct cuzk_http_limits {
-    uint64_t body_budget;     /* 256 MiB for bodies of all requests at once: 503 above */
+    uint64_t body_budget;     /* 512 MiB for bodies of all requests at once: 503 above; those
+                                 above 64 KiB leave a quarter of it to the others */
     uint32_t threads;         /* 2 */
     uint32_t max_connections; /* 1024 */
     uint32_t max_per_address; /* 0: no limit a peer address */
-    uint32_t timeout_s;       /* 30 s without a byte: closed */
+    uint32_t timeout_s;       /* 30 s for headers and between requests; a body must bring 64 KiB/s
+                                 in each, or its rest */
     const char *csp; /* Content-Security-Policy; default: own origin only, nothing inline */
 } cuzk_http_limits;
 

@@ -6,6 +6,7 @@
 #include "net/address.h"
 #include "net/http.h"
 #include "net/http_route.h"
+#include "net/pace.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@ typedef struct cuzk__http_listener {
 typedef struct cuzk__http_conn {
     struct cuzk__http_conn *next, **link;
     int fd;
-    _Atomic int64_t deadline_ns; /* shut down then: headers, bodies, idleness */
+    _Atomic int64_t deadline_ns; /* shut down then: headers, answers, idleness */
+    cuzk__pace pace;             /* of the body that is coming */
 } cuzk__http_conn;
 
 struct cuzk_http_server {
@@ -34,6 +36,7 @@ struct cuzk_http_server {
     cuzk_http_limits limits;
     cuzk__http_listener *listeners;
     _Atomic uint64_t body_bytes;
+    _Atomic int64_t pressed_until_ns; /* a body was refused for want of memory not long before */
     _Atomic bool stopping;
     pthread_mutex_t lock; /* of both lists, and of the reaper's sleep */
     pthread_cond_t wake;
@@ -67,6 +70,7 @@ struct cuzk_http_request {
     cuzk_buf params, query;
     uint8_t *body;
     size_t body_len, body_cap;
+    uint64_t body_most; /* its length where the client said it, else what the route allows */
     uint64_t discarded;
     bool too_large, no_room, bad_query;
     char peer[96];

@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { BODY_FLOOR_PER_S = 65536, BODY_STEP = 65536 };
+enum { BODY_LEAST = 4096, BODY_STEP = 65536, SMALL_BODY = 65536 };
 
 /* ---- what a handler sees ---- */
 
@@ -51,34 +51,45 @@ static void give_body(cuzk_http_request *req) {
     req->body_len = req->body_cap = 0;
 }
 
-/* False: the budget is used up. */
-static bool body_room(cuzk_http_request *req, size_t cap) {
+/* Takes n bytes of the budget; false: it is used up. What is not small leaves a quarter of it. */
+static bool take_budget(cuzk_http_request *req, uint64_t n, size_t cap) {
     cuzk_http_server *s = req->listener->server;
-    if (cap <= req->body_cap) return true;
-    const uint64_t more = cap - req->body_cap;
+    const uint64_t budget = s->limits.body_budget;
+    const uint64_t most = cap > SMALL_BODY ? budget - budget / 4 : budget;
     uint64_t used = atomic_load(&s->body_bytes);
     do {
-        if (more > s->limits.body_budget - used) return false;
-    } while (!atomic_compare_exchange_weak(&s->body_bytes, &used, used + more));
-    if (cuzk_realloc((void **)&req->body, cap, 1) != CUZK_OK) {
-        atomic_fetch_sub(&s->body_bytes, more);
+        if (used > most || n > most - used) {
+            atomic_store(&s->pressed_until_ns,
+                         cuzk_now_ns() + (int64_t)s->limits.timeout_s * 1000000000);
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak(&s->body_bytes, &used, used + n));
+    return true;
+}
+
+/* The body's memory grows as its bytes arrive: a length that was only said takes none. */
+static bool body_room(cuzk_http_request *req, size_t len) {
+    uint64_t cap = len + req->body_cap + BODY_LEAST;
+    if (len <= req->body_cap) return true;
+    if (cap > req->body_most) cap = req->body_most;
+    const uint64_t more = cap - req->body_cap;
+    if (!take_budget(req, more, (size_t)cap)) return false;
+    if (cuzk_realloc((void **)&req->body, (size_t)cap, 1) != CUZK_OK) {
+        atomic_fetch_sub(&req->listener->server->body_bytes, more);
         return false;
     }
-    req->body_cap = cap;
+    req->body_cap = (size_t)cap;
     return true;
 }
 
 /* False: too much of what is not wanted; the connection is closed. */
 static bool take_body(cuzk_http_request *req, const char *data, size_t n) {
+    if (req->conn) cuzk__pace_add(&req->conn->pace, n);
     if (!req->too_large && !req->no_room) {
-        if (n > req->route->max_body - req->body_len) {
+        if (n > req->body_most - req->body_len)
             req->too_large = true;
-        } else {
-            size_t cap = req->body_cap;
-            if (req->body_len + n > cap) cap = req->body_len + n + req->body_cap + BODY_STEP;
-            if (cap > req->route->max_body) cap = (size_t)req->route->max_body;
-            req->no_room = !body_room(req, cap);
-        }
+        else
+            req->no_room = !body_room(req, req->body_len + n);
     }
     if (!req->too_large && !req->no_room) {
         memcpy(req->body + req->body_len, data, n);
@@ -190,15 +201,17 @@ static bool may_enter(cuzk_http_request *req, cuzk_http_response *res) {
     return true;
 }
 
-/* The connection has time for that many bytes, as long as the time-out and 64 KiB/s. */
+/* An answer of that many bytes has as long as the time-out and 64 KiB/s. */
 static void set_deadline(cuzk_http_request *req, uint64_t bytes) {
     const int64_t seconds =
-        (int64_t)req->listener->server->limits.timeout_s + (int64_t)(bytes / BODY_FLOOR_PER_S);
+        (int64_t)req->listener->server->limits.timeout_s + (int64_t)(bytes / CUZK__PACE_FLOOR);
     if (req->conn) atomic_store(&req->conn->deadline_ns, cuzk_now_ns() + seconds * 1000000000);
 }
 
-/* The body's length if it is known; false: the request was answered. */
+/* False: the request was answered. A body that would find no room now is refused before it is
+ * sent. */
 static bool expect_body(cuzk_http_request *req, cuzk_http_response *res) {
+    cuzk_http_server *s = req->listener->server;
     const char *text = cuzk_http_request_header(req, "Content-Length");
     const uint64_t n = text ? strtoull(text, NULL, 10) : 0; /* MHD has checked its form */
     if (n > req->route->max_body) {
@@ -206,12 +219,17 @@ static bool expect_body(cuzk_http_request *req, cuzk_http_response *res) {
                                 (unsigned long long)n, (unsigned long long)req->route->max_body);
         return false;
     }
-    if (!body_room(req, (size_t)n)) {
+    if (n && !take_budget(req, n, (size_t)n)) {
         cuzk_http_header(res, "Retry-After", "5");
         cuzk_http_respond_error(res, 503, "busy", "no memory for this body now");
         return false;
     }
-    set_deadline(req, n);
+    atomic_fetch_sub(&s->body_bytes, n);
+    req->body_most = text ? n : req->route->max_body;
+    if (req->conn) {
+        atomic_store(&req->conn->deadline_ns, INT64_MAX);
+        cuzk__pace_start(&req->conn->pace, cuzk_now_ns());
+    }
     return true;
 }
 
@@ -229,7 +247,7 @@ static void begin(cuzk_http_request *req, cuzk_http_response *res) {
 }
 
 static void finish(cuzk_http_request *req, cuzk_http_response *res) {
-    if (req->conn) atomic_store(&req->conn->deadline_ns, INT64_MAX);
+    if (req->conn) cuzk__pace_stop(&req->conn->pace);
     if (req->too_large) {
         cuzk_http_respond_error(res, 413, "too_large", "at most %llu bytes of body here",
                                 (unsigned long long)req->route->max_body);
@@ -296,7 +314,8 @@ void cuzk__http_completed(void *ctx, struct MHD_Connection *connection, void **r
     (void)code;
     free_request(*request);
     *request = NULL;
-    if (conn)
-        atomic_store(&conn->deadline_ns,
-                     cuzk_now_ns() + (int64_t)l->server->limits.timeout_s * 1000000000);
+    if (!conn) return;
+    cuzk__pace_stop(&conn->pace);
+    atomic_store(&conn->deadline_ns,
+                 cuzk_now_ns() + (int64_t)l->server->limits.timeout_s * 1000000000);
 }

@@ -2,8 +2,8 @@
  *
  * DESIGN: libmicrohttpd's own time-out counts from the last byte, so a client that sends one now
  * and then would keep its connection for ever. Each connection has a deadline instead: for its
- * headers, for its body by its length, for the next request; none while its request is answered.
- * The reaper shuts down those that are late. */
+ * headers, for its answer by its length, for the next request; none while its request is answered.
+ * A body has a pace to keep (pace.h). The reaper shuts down those that are late or slow. */
 #include "net/http_internal.h"
 
 #include "base/clock.h"
@@ -44,6 +44,14 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
     }
 }
 
+static bool is_late(const cuzk_http_server *s, cuzk__http_conn *c, int64_t now) {
+    const int64_t whole = (int64_t)s->limits.timeout_s * 1000000000;
+    const bool pressed = now < atomic_load(&s->pressed_until_ns);
+    return now >= atomic_load(&c->deadline_ns) ||
+           cuzk__pace_is_slow(&c->pace, now, pressed ? whole / 4 : whole,
+                              pressed ? CUZK__PACE_PRESSED : CUZK__PACE_FLOOR);
+}
+
 /* A connection leaves the list before MHD closes its socket, so the numbers here are its own. */
 static void *reap(void *ctx) {
     cuzk_http_server *s = ctx;
@@ -51,7 +59,7 @@ static void *reap(void *ctx) {
     while (!atomic_load(&s->stopping)) {
         const int64_t now = cuzk_now_ns();
         for (cuzk__http_conn *c = s->conns; c; c = c->next)
-            if (now >= atomic_load(&c->deadline_ns)) shutdown(c->fd, SHUT_RDWR);
+            if (is_late(s, c, now)) shutdown(c->fd, SHUT_RDWR);
         const int64_t next = now + 250000000;
         const struct timespec at = {(time_t)(next / 1000000000), (long)(next % 1000000000)};
         pthread_cond_timedwait(&s->wake, &s->lock, &at);
@@ -84,7 +92,7 @@ cuzk_status cuzk_http_server_new(cuzk_http_server **out, const cuzk_http_route *
     s->routes = routes;
     s->n_routes = n;
     if (limits) s->limits = *limits;
-    if (!s->limits.body_budget) s->limits.body_budget = 256 << 20;
+    if (!s->limits.body_budget) s->limits.body_budget = 512 << 20;
     if (!s->limits.threads) s->limits.threads = 2;
     if (!s->limits.max_connections) s->limits.max_connections = 1024;
     if (!s->limits.timeout_s) s->limits.timeout_s = 30;

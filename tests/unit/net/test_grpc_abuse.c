@@ -9,6 +9,7 @@
 
 #include <nghttp2/nghttp2.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -159,6 +160,58 @@ static void test_slow_upload(void **state) {
     assert_int_equal(stats_of(&f).calls_failed, 1);
     close(fd);
     still_serves(&f);
+    stop(&f);
+}
+
+enum { SLOW = 3 };
+static int slow_fd[SLOW];
+static atomic_bool slow_enough;
+
+/* A byte now and then. */
+static void *trickle(void *ctx) {
+    (void)ctx;
+    while (!atomic_load(&slow_enough)) {
+        for (int i = 0; i < SLOW; i++)
+            (void)say_frame(slow_fd[i], NGHTTP2_DATA, 0, 1, "", 1);
+        usleep(50000);
+    }
+    return NULL;
+}
+
+/* Uploads that trickle after a fast beginning hold all memory for large messages: the one that
+ * waits for it outlasts them. */
+static void test_slow_uploads_and_another(void **state) {
+    enum { LONG = 1 << 20 };
+    fixture f;
+    const cuzk_grpc_limits limits = {
+        .stall_ns = 4 * SECOND, .request_budget = 4 << 20, .max_message = LONG};
+    static uint8_t part[60000] = {0, 0, 0x0f, 0xff, 0xfb};
+    pthread_t trickler;
+    (void)state;
+    start(&f, &(setup){.limits = limits});
+    for (int i = 0; i < SLOW; i++) {
+        const int fd = slow_fd[i] = raw_dial(&f);
+        assert_true(say(fd, preface, PREFACE) && say_request(fd, 1, ECHO("Echo"), 0));
+        for (size_t at = 0; at < sizeof part; at += 10000)
+            assert_true(say_frame(fd, NGHTTP2_DATA, 0, 1, part + at, 10000));
+    }
+    atomic_store(&slow_enough, false);
+    assert_int_equal(pthread_create(&trickler, NULL, trickle, NULL), 0);
+    UNTIL(stats_of(&f).request_bytes >= SLOW * (uint64_t)(LONG - 5));
+    cuzk_grpc_client *c = dial(&f, NULL);
+    char *text;
+    assert_int_equal(cuzk_alloc((void **)&text, LONG, 1), CUZK_OK);
+    memset(text, 't', LONG - 6);
+    expect_reply(c, ECHO("Echo"), "small", "small");
+    expect_reply(c, ECHO("Echo"), text, text);
+    cuzk_free(text);
+    cuzk_grpc_client_free(c);
+    UNTIL(stats_of(&f).request_bytes == 0);
+    assert_int_equal(stats_of(&f).calls_failed, SLOW);
+    atomic_store(&slow_enough, true);
+    pthread_join(trickler, NULL);
+    for (int i = 0; i < SLOW; i++)
+        close(slow_fd[i]);
     stop(&f);
 }
 
@@ -314,15 +367,11 @@ static void test_many_connections(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_silent),
-        cmocka_unit_test(test_slow_headers),
-        cmocka_unit_test(test_slow_upload),
-        cmocka_unit_test(test_deaf),
-        cmocka_unit_test(test_reset_in_upload),
-        cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_http1),
-        cmocka_unit_test(test_rapid_reset),
-        cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_silent),      cmocka_unit_test(test_slow_headers),
+        cmocka_unit_test(test_slow_upload), cmocka_unit_test(test_slow_uploads_and_another),
+        cmocka_unit_test(test_deaf),        cmocka_unit_test(test_reset_in_upload),
+        cmocka_unit_test(test_garbage),     cmocka_unit_test(test_http1),
+        cmocka_unit_test(test_rapid_reset), cmocka_unit_test(test_many_connections),
     };
     cuzk_process_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

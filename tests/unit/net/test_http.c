@@ -388,6 +388,100 @@ static void test_slow(void **state) {
     stop(&f);
 }
 
+#define POST_LONG                                                                                  \
+    "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "            \
+    "250000\r\n\r\n"
+
+/* Bodies that are begun and trickle: they hold what they brought, no more, others are answered
+ * meanwhile, and they are cut off although there is always something. */
+static void test_slow_bodies(void **state) {
+    enum { SLOW = 10 };
+    fixture f;
+    const cuzk_http_limits limits = {.timeout_s = 2, .body_budget = 1200000};
+    static char body[250000];
+    int fd[SLOW];
+    (void)state;
+    start(&f, "127.0.0.1:0", NULL, &limits);
+    memset(body, 'b', sizeof body);
+    for (int i = 0; i < SLOW; i++) {
+        fd[i] = dial(&f);
+        say(fd[i], POST_LONG, sizeof POST_LONG - 1);
+        say(fd[i], body, 1000);
+    }
+    cuzk_buf request = CUZK_BUF_INIT;
+    cuzk_buf_puts(&request, POST_LONG);
+    cuzk_buf_append(&request, body, sizeof body);
+    expect(&f, request.data, "HTTP/1.1 200", "n=250000");
+    cuzk_buf_free(&request);
+    for (int i = 0; i < SLOW; i++) {
+        const int64_t begun = cuzk_now_ns();
+        bool closed = false;
+        while (!closed && cuzk_now_ns() - begun < (int64_t)20000000000) {
+            struct pollfd pfd = {.fd = fd[i], .events = POLLIN};
+            closed = poll(&pfd, 1, 20) == 1;
+            for (int k = i; k < SLOW && !closed; k++)
+                (void)send(fd[k], "x", 1, MSG_NOSIGNAL);
+        }
+        assert_true(closed);
+        close(fd[i]);
+    }
+    stop(&f);
+}
+
+#define POST_EXPECT                                                                                \
+    "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"                         \
+    "Content-Length: 250000\r\n\r\n"
+
+/* Asks whether a long body may come until the answer begins so. */
+static void await_answer(const fixture *f, const char *first) {
+    for (int tries = 0; tries < 20000; tries++) {
+        cuzk_buf out = CUZK_BUF_INIT;
+        const int fd = dial(f);
+        say(fd, POST_EXPECT, sizeof POST_EXPECT - 1);
+        assert_true(hear(fd, &out, "\r\n"));
+        close(fd);
+        const bool found = !strncmp(out.data, first, strlen(first));
+        cuzk_buf_free(&out);
+        if (found) return;
+        usleep(1000);
+    }
+    fail_msg("never answered %s", first);
+}
+
+/* Large bodies that are half here use up their share; small ones are taken all the same, and the
+ * next large one when those that stopped have been cut off. */
+static void test_full_budget(void **state) {
+    fixture f;
+    const cuzk_http_limits limits = {.timeout_s = 4, .body_budget = 600000};
+    static char body[250000];
+    int fd[2];
+    cuzk_buf request = CUZK_BUF_INIT, out = CUZK_BUF_INIT;
+    (void)state;
+    start(&f, "127.0.0.1:0", NULL, &limits);
+    memset(body, 'b', sizeof body);
+    for (int i = 0; i < 2; i++) {
+        fd[i] = dial(&f);
+        say(fd[i], POST_LONG, sizeof POST_LONG - 1);
+        say(fd[i], body, 200000);
+    }
+    cuzk_buf_puts(&request, POST_LONG);
+    cuzk_buf_append(&request, body, sizeof body);
+    await_answer(&f, "HTTP/1.1 503"); /* what was sent has arrived */
+    expect(&f,
+           "POST /jobs/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+           "5\r\n\r\nhello",
+           "HTTP/1.1 200", "n=5");
+    for (int i = 0; i < 2; i++) {
+        hear(fd[i], &out, NULL); /* closed */
+        close(fd[i]);
+    }
+    cuzk_buf_free(&out);
+    await_answer(&f, "HTTP/1.1 100"); /* their memory is free */
+    expect(&f, request.data, "HTTP/1.1 200", "n=250000");
+    cuzk_buf_free(&request);
+    stop(&f);
+}
+
 /* ---- a socket's file ---- */
 
 static void test_socket_file(void **state) {
@@ -431,10 +525,11 @@ static void test_socket_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests), cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_slow),     cmocka_unit_test(test_socket_file),
+        cmocka_unit_test(test_requests),    cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_tokens),      cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_slow),        cmocka_unit_test(test_slow_bodies),
+        cmocka_unit_test(test_full_budget), cmocka_unit_test(test_socket_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
