@@ -1,6 +1,6 @@
 /* DESIGN. As in setup.c: scalars first, then fixed-base multiplications section by section, written
- * from front to back. The columns A_s, B_s, C_s(tau) of the flat wires come from one walk over the
- * compact system's rows. */
+ * from front to back. The columns A_s, B_s, C_s(tau) of the flat wires come from the compact
+ * system's rows (columns.h). */
 #include "groth16/setup.h"
 
 #include "base/bytes.h"
@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "curve/zcash.h"
+#include "groth16/columns.h"
 #include "groth16/lagrange.h"
 
 #include <inttypes.h>
@@ -40,44 +41,19 @@ typedef struct {
     uint8_t *points; /* one batch */
     cuzk_u256 *scalars;
     cuzk_fixed_base *table[2];
-    size_t row; /* while walking */
 } setup;
 
 /* ---- columns ---- */
 
-static cuzk_status add_row(void *ctx, const cuzk_flat_term *t, const uint32_t n[3],
-                           const cuzk_u256 *coefs) {
-    setup *s = ctx;
-    const cuzk_fr_ops *fr = s->fr;
-    const cuzk_u256 *l = &s->lagrange[s->row++];
-    for (int m = 0; m < 3; t += n[m++]) {
-        for (uint32_t i = 0; i < n[m]; i++) {
-            const cuzk_wire w = t[i].wire;
-            cuzk_u256 *col = &s->col[m][w & CUZK_WIRE_AUX ? s->n.ic + (w & ~CUZK_WIRE_AUX) : w];
-            cuzk_u256 v;
-            if (t[i].coef == CUZK_COEF_ONE) {
-                fr->add(col, col, l);
-            } else if (t[i].coef == CUZK_COEF_MINUS_ONE) {
-                fr->sub(col, col, l);
-            } else {
-                fr->mul(&v, &coefs[t[i].coef], l);
-                fr->add(col, col, &v);
-            }
-        }
-    }
-    return CUZK_OK;
-}
-
 static cuzk_status columns(setup *s, cuzk_err *err) {
     const cuzk_fr_ops *fr = s->fr;
     const cuzk_u256 *tau = &s->toxic->tau;
-    const cuzk_row_sink sink = {add_row, s};
     cuzk_u256 w, scale;
     cuzk_fr_root(fr, &w, 7, s->log2n);
     cuzk__lagrange_scale(fr, tau, s->log2n, &scale);
     CUZK_TRY(cuzk__lagrange(fr, s->lagrange, (size_t)s->n.h + 1, tau, &fr->one, &w, &scale, s->pool,
                             err));
-    const cuzk_status st = cuzk_r1cs_expand(s->r, 0, s->r->n_rows, &sink);
+    const cuzk_status st = cuzk__columns(s->r, s->lagrange, s->col, s->pool);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "%s: reading the rows", s->name);
     /* the rows that bind the inputs: input i * 0 = 0 */
     for (uint32_t i = 0; i < s->n.ic; i++)

@@ -5,6 +5,7 @@
 #include "bellperson.h"
 
 #include "base/file.h"
+#include "groth16/columns.h"
 #include "groth16/setup.h"
 
 #include <unistd.h>
@@ -123,10 +124,75 @@ static void vanishing_wire(void **state) {
     sector_free(&s);
 }
 
+/* ---- columns ---- */
+
+typedef struct {
+    const cuzk_r1cs *r;
+    const cuzk_u256 *weight;
+    cuzk_u256 *col[3];
+    uint32_t row;
+} plain_columns;
+
+static cuzk_status add_row(void *ctx, const cuzk_flat_term *t, const uint32_t n[3],
+                           const cuzk_u256 *coefs) {
+    plain_columns *p = ctx;
+    for (uint32_t m = 0; m < 3; t += n[m++]) {
+        for (uint32_t i = 0; i < n[m]; i++) {
+            const uint32_t w = t[i].wire;
+            cuzk_u256 v,
+                *to = &p->col[m][w & CUZK_WIRE_AUX ? p->r->n_inputs + (w & ~CUZK_WIRE_AUX) : w];
+            p->r->fr->mul(&v, &coefs[t[i].coef], &p->weight[p->row]);
+            p->r->fr->add(to, to, &v);
+        }
+    }
+    p->row++;
+    return CUZK_OK;
+}
+
+/* Walked in one piece or in many, columns are what a loop over the flat rows gives. */
+static void columns_in_ranges(void **state) {
+    (void)state;
+    static const unsigned threads[] = {1, 2, 7};
+    cuzk_r1cs *r;
+    cuzk_err err = {0};
+    test_rng_start();
+    if (cuzk_circuit_compact(&r, cuzk_circuit_find("wpost-2k"), &err)) fail_msg("%s", err.msg);
+    assert_true(r->n_insts > 20);
+    const size_t wires = (size_t)r->n_inputs + r->n_aux;
+    cuzk_u256 *weight = calloc(r->n_rows, sizeof *weight);
+    plain_columns p = {.r = r, .weight = weight};
+    const cuzk_row_sink sink = {add_row, &p};
+    for (uint32_t i = 0; i < r->n_rows; i++) { /* below 2^254 */
+        test_rng_bytes(&weight[i], sizeof *weight);
+        weight[i].l[3] >>= 2;
+    }
+    for (int m = 0; m < 3; m++)
+        p.col[m] = calloc(wires, sizeof *p.col[m]);
+    assert_int_equal(cuzk_r1cs_expand(r, 0, r->n_rows, &sink), CUZK_OK);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        cuzk_pool *pool;
+        cuzk_u256 *col[3];
+        assert_int_equal(cuzk_pool_new(&pool, threads[i]), CUZK_OK);
+        for (int m = 0; m < 3; m++)
+            col[m] = calloc(wires, sizeof *col[m]);
+        assert_int_equal(cuzk__columns(r, weight, col, pool), CUZK_OK);
+        for (int m = 0; m < 3; m++) {
+            assert_memory_equal(col[m], p.col[m], wires * sizeof *col[m]);
+            free(col[m]);
+        }
+        cuzk_pool_free(pool);
+    }
+    for (int m = 0; m < 3; m++)
+        free(p.col[m]);
+    free(weight);
+    cuzk_r1cs_free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_key),
         cmocka_unit_test(vanishing_wire),
+        cmocka_unit_test(columns_in_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
