@@ -12,6 +12,13 @@ static unsigned median_run(const int64_t *ns, unsigned runs) {
     return 0;
 }
 
+void cuzk_bench_device_count(cuzk_bench_device_series *s, const cuzk_device *d) {
+    const size_t used = cuzk_device_used(d);
+    if (s->used.proofs++ == 0) s->used.first = s->used.least = s->used.most = used;
+    if (used < s->used.least) s->used.least = used;
+    if (used > s->used.most) s->used.most = used;
+}
+
 void cuzk_bench_device_add(cuzk_bench *b, const cuzk_device *d, const cuzk_device_key *key,
                            const cuzk_proving_key *data, const cuzk_bench_device_series *s,
                            const char *op, const char *variant, const int64_t *ns) {
@@ -33,6 +40,11 @@ void cuzk_bench_device_add(cuzk_bench *b, const cuzk_device *d, const cuzk_devic
                     (double)s->load_ns * 1e-6, (unsigned long long)sums->bytes_in,
                     (unsigned long long)sums->bytes_out);
     if (key) cuzk_device_key_json(d, key, &extra);
+    if (s->used.proofs)
+        cuzk_buf_printf(&extra,
+                        ",\"device_bytes_used\":{\"proofs\":%u,\"first\":%zu,\"least\":%zu,"
+                        "\"most\":%zu}",
+                        s->used.proofs, s->used.first, s->used.least, s->used.most);
     if (stages.failed || note.failed || extra.failed) b->rows.failed = true;
     int64_t sorted[CUZK_BENCH_MAX_RUNS];
     memcpy(sorted, ns, b->runs * sizeof *ns);

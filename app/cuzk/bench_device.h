@@ -9,7 +9,14 @@ typedef struct cuzk_bench_device_series {
     int64_t wall_ns[CUZK_BENCH_MAX_RUNS];   /* to the end of its check */
     cuzk_sums_stats sums[CUZK_BENCH_MAX_RUNS];
     int64_t load_ns; /* the key to the device, its tables made */
+    struct {
+        unsigned proofs;
+        size_t first, least, most; /* bytes in use after the first, and over all */
+    } used;                        /* by the driver's count; proofs 0: not counted */
 } cuzk_bench_device_series;
+
+/* Counts the device's memory after a proof. */
+void cuzk_bench_device_count(cuzk_bench_device_series *s, const cuzk_device *d);
 
 /* A row of the times ns (one of the two above, or a sum with them), with the device's times by
  * stage of the median run. key may be NULL: what it holds is then not told. */

@@ -243,6 +243,7 @@ static cuzk_status run(cuzk_bench *b, resident *r, cuzk_bench_device_series *s, 
         s->wall_ns[i] = cuzk_now_ns() - t;
         s->points_ns[i] = s->wall_ns[i] - stats.ns[CUZK_STAGE_VERIFY];
         s->sums[i] = stats.sums;
+        cuzk_bench_device_count(s, &b->device);
     }
     if (r->made)
         fprintf(stderr, "key: logarithms %.2f s, to the device %.2f s\n",

@@ -96,6 +96,12 @@ void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out) {
     dlclose(lib);
 }
 
+size_t cuzk_device_used(const cuzk_device *d) {
+    cuzk_cuda_info info;
+    if (!d->backend || cuzk_cuda_backend_info(d->backend, &info, NULL) != CUZK_OK) return 0;
+    return info.bytes_total - info.bytes_free;
+}
+
 void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out) {
     if (!d->cuda) return;
     cuzk_cuda_key_bytes bytes;
@@ -113,6 +119,11 @@ cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk
     return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
                         "--device %s: this cuzk was built without CUDA (cmake --preset cuda)",
                         d->word);
+}
+
+size_t cuzk_device_used(const cuzk_device *d) {
+    (void)d;
+    return 0;
 }
 
 void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out) {

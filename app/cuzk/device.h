@@ -35,6 +35,9 @@ void cuzk_device_json(const cuzk_device *d, cuzk_buf *out);
  * moved: ,"sums_on":"cuda:0","device_ms":{"upload":…},"bytes_to_device":…,"bytes_from_device":… */
 void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out);
 
+/* Bytes of a CUDA device in use by anybody, by the driver's count; 0 where it cannot be had. */
+size_t cuzk_device_used(const cuzk_device *d);
+
 /* Appends ,"clocks":{…} and ,"key_bytes":{…} of a CUDA device; nothing where they cannot be had. */
 void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out);
 void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out);
