@@ -36,7 +36,8 @@ enum {
     NT_(TILE_BATCHES) = (CUZK__NTT_COLS << CUZK__NTT_PASS_LOG2) / FV_(LANES),
     NT_(COL_BATCHES) = CUZK__NTT_COLS / FV_(LANES),
     NT_(BASE_BATCHES) = (1 << CUZK__NTT_BASE_LOG2) / FV_(LANES),
-    NT_(LEAF_BATCHES) = (1 << (NT_LEAF)) / FV_(LANES)
+    NT_(LEAF_BATCHES) = (1 << (NT_LEAF)) / FV_(LANES),
+    NT_(FETCH_LEVELS) = 4 /* of a tile: the rows of so many are asked for at once */
 };
 
 /* Coset factors of one call. */
@@ -124,25 +125,85 @@ NT_INLINE void NT_(store)(const NT_(job) * job, cuzk_u256 *x, const FV_(t) * v) 
         FV_(store_raw)(x, v);
 }
 
+/* Where rows of the next tile lie, NULL for none: asked for a few at a time while this one is worked
+ * on, since rows lie too far apart for the processor to foresee them. */
+typedef struct NT_(ahead) {
+    const cuzk_u256 *x;
+    unsigned below; /* log2 of the elements from one row to the next */
+} NT_(ahead);
+
+NT_INLINE void NT_(fetch_rows)(const NT_(ahead) * ahead, size_t first, size_t rows) {
+    enum { LINE = 64 / sizeof(cuzk_u256) };
+    for (size_t r = first; ahead->x && r < first + rows; r++)
+        for (size_t e = 0; e < CUZK__NTT_COLS; e += LINE)
+            __builtin_prefetch(ahead->x + (r << ahead->below) + e, 1, 2);
+}
+
+/* `levels` levels of node i in a tile, whose rows begin at row `first`. */
+static void NT_(tile_down)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_t i,
+                           const NT_(ahead) * ahead, size_t first) {
+    const size_t cols = NT_(COL_BATCHES), rows = (size_t)1 << levels;
+    if (levels > 1 && rows * CUZK__NTT_COLS > NT_(CACHED)) {
+        NT_(down_level)(t, x, 1, cols * rows / 2, i);
+        NT_(tile_down)(t, x, levels - 1, 2 * i, ahead, first);
+        NT_(tile_down)(t, x + cols * rows / 2, levels - 1, 2 * i + 1, ahead, first + rows / 2);
+        return;
+    }
+    const unsigned top = levels > NT_(FETCH_LEVELS) ? levels - NT_(FETCH_LEVELS) : 0;
+    const size_t part = rows >> top;
+    NT_(down_nodes)(t, x, 1, top, cols * part, i);
+    for (size_t k = 0; k < (size_t)1 << top; k++) {
+        NT_(fetch_rows)(ahead, first + k * part, part);
+        NT_(down_nodes)(t, x + k * part * cols, 1, levels - top, cols, (i << top) + k);
+    }
+}
+
+static void NT_(tile_up)(const NT_(tab) * t, FV_(t) * x, unsigned levels, size_t i,
+                         const NT_(ahead) * ahead, size_t first) {
+    const size_t cols = NT_(COL_BATCHES), rows = (size_t)1 << levels;
+    if (levels > 1 && rows * CUZK__NTT_COLS > NT_(CACHED)) {
+        NT_(tile_up)(t, x, levels - 1, 2 * i, ahead, first);
+        NT_(tile_up)(t, x + cols * rows / 2, levels - 1, 2 * i + 1, ahead, first + rows / 2);
+        NT_(up_level)(t, x, 1, cols * rows / 2, i);
+        return;
+    }
+    const unsigned top = levels > NT_(FETCH_LEVELS) ? levels - NT_(FETCH_LEVELS) : 0;
+    const size_t part = rows >> top;
+    for (size_t k = 0; k < (size_t)1 << top; k++) {
+        NT_(fetch_rows)(ahead, first + k * part, part);
+        NT_(up_nodes)(t, x + k * part * cols, 1, levels - top, cols, (i << top) + k);
+    }
+    NT_(up_nodes)(t, x, 1, top, cols * part, i);
+}
+
+/* The first element of tile k of the current column pass. */
+static cuzk_u256 *NT_(tile_at)(const NT_(job) * job, size_t k) {
+    const unsigned below = job->plan->log2n - job->depth - job->levels; /* log2 of a row */
+    const size_t per_node = ((size_t)1 << below) / CUZK__NTT_COLS;
+    const size_t node = k / per_node;
+    return job->x + (node << (below + job->levels)) + k % per_node * CUZK__NTT_COLS;
+}
+
 /* Tiles [begin, end) of the current column pass. */
 static void NT_(columns)(void *arg, size_t begin, size_t end) {
     const NT_(job) *job = arg;
     FV_(t) tile[NT_(TILE_BATCHES)];
     const NT_(tab) *t = job->inverse ? &job->inv : &job->fwd;
-    const unsigned below = job->plan->log2n - job->depth - job->levels; /* log2 of a row */
+    const unsigned below = job->plan->log2n - job->depth - job->levels;
     const size_t per_node = ((size_t)1 << below) / CUZK__NTT_COLS;
     const size_t rows = (size_t)1 << job->levels;
     const size_t cols = NT_(COL_BATCHES);
     for (size_t k = begin; k < end; k++) {
         const size_t node = k / per_node;
-        cuzk_u256 *x = job->x + (node << (below + job->levels)) + k % per_node * CUZK__NTT_COLS;
+        cuzk_u256 *x = NT_(tile_at)(job, k);
+        const NT_(ahead) ahead = {k + 1 < end ? NT_(tile_at)(job, k + 1) : NULL, below};
         for (size_t r = 0; r < rows; r++)
             for (size_t c = 0; c < cols; c++)
                 FV_(load_lin)(&tile[r * cols + c], x + (r << below) + c * FV_(LANES));
         if (job->down)
-            NT_(down_block)(t, tile, job->levels, cols, node, NULL);
+            NT_(tile_down)(t, tile, job->levels, node, &ahead, 0);
         else
-            NT_(up_block)(t, tile, job->levels, cols, node, NULL);
+            NT_(tile_up)(t, tile, job->levels, node, &ahead, 0);
         for (size_t r = 0; r < rows; r++)
             for (size_t c = 0; c < cols; c++)
                 NT_(store)(job, x + (r << below) + c * FV_(LANES), &tile[r * cols + c]);
