@@ -240,9 +240,10 @@ NT_INLINE void NT_(lane_factors)(const NT_(tab) * t, FV_(t) * f, size_t base, un
     }
 }
 
-/* Asks for the lane factors of the batches from node i on. */
+/* Asks for the lane factors of the batches from node i on, which may be those of the next block. */
 NT_INLINE void NT_(fetch_factors)(const NT_(tab) * t, size_t i) {
     enum { LINE = 64 };
+    if (i >> (t->log2n - NT_(LANE_LOG2))) return;
     for (unsigned s = 0; s < NT_(LANE_LOG2); s++) {
         const size_t span = (size_t)FV_(LANES) << s, bytes = span * sizeof(FV_(st_t));
         const size_t first = t->inverse ? cuzk__ntt_mirror(i << s) + 1 - span : i << s;
@@ -310,10 +311,8 @@ NT_INLINE void NT_(lanes_as)(const NT_(lane_work) * w, FV_(t) * x, size_t batche
     enum { FETCH = 4 * FV_(LANES) };
     for (size_t k = 0; k < batches; k += FV_(LANES), x += FV_(LANES)) {
         NT_(fetch_ahead)(w->ahead, k);
-        if (k + FETCH < batches) {
-            if (w->down) NT_(fetch_factors)(w->down, i0 + k + FETCH);
-            if (w->up) NT_(fetch_factors)(w->up, i0 + k + FETCH);
-        }
+        if (w->down) NT_(fetch_factors)(w->down, i0 + k + FETCH);
+        if (w->up) NT_(fetch_factors)(w->up, i0 + k + FETCH);
         FV_(transpose)(x);
         if (w->down) NT_(down_square)(w->down, x, i0 + k, down_inverse);
         for (size_t l = 0; w->g && l < FV_(LANES); l++)

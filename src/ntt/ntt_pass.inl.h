@@ -125,8 +125,8 @@ NT_INLINE void NT_(store)(const NT_(job) * job, cuzk_u256 *x, const FV_(t) * v) 
         FV_(store_raw)(x, v);
 }
 
-/* Where rows of the next tile lie, NULL for none: asked for a few at a time while this one is worked
- * on, since rows lie too far apart for the processor to foresee them. */
+/* Where rows of the next tile lie, NULL for none: asked for a few at a time while this one is
+ * worked on, since rows lie too far apart for the processor to foresee them. */
 typedef struct NT_(ahead) {
     const cuzk_u256 *x;
     unsigned below; /* log2 of the elements from one row to the next */
