@@ -147,11 +147,13 @@ static cuzk_status device_key_load(void *self, uint32_t device, const char *key,
 
 static cuzk_status device_key_free(void *self, uint32_t device, const char *key, cuzk_err *err) {
     cuzk_mock *m = self;
-    (void)device, (void)key, (void)err;
+    struct mock_device *d = &m->devices[device];
+    (void)key;
     pthread_mutex_lock(&m->lock);
     m->stats.device_key_frees++;
+    const bool done = wait_on(m, d, d->generation, m->config.device_key_free_ms);
     pthread_mutex_unlock(&m->lock);
-    return CUZK_OK;
+    return done ? CUZK_OK : gone(device, err);
 }
 
 static cuzk_status device_stage(void *self, uint32_t device, uint32_t slot, const char *key,

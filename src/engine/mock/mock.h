@@ -47,7 +47,7 @@ typedef struct cuzk_mock_config {
     cuzk_mock_times times;    /* of jobs that do not say */
     cuzk_engine_plan plan;    /* memory of jobs that do not say; key and n_partitions are unused */
     cuzk_engine_key_plan key; /* of every key */
-    uint32_t key_load_ms, device_key_load_ms;
+    uint32_t key_load_ms, device_key_load_ms, device_key_free_ms;
     uint32_t open_ms;
 } cuzk_mock_config;
 

@@ -104,6 +104,7 @@ static void on_down(cuzk_engine *e, note *n) {
     pthread_mutex_unlock(&d->lock);
     cuzk__shell_lose_parts(e, d, why);
     cuzk__shell_step(e, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = d->index});
+    cuzk__shell_keys_lost(e);
     pthread_mutex_lock(&d->lock);
     d->acked = true;
     pthread_cond_broadcast(&d->wake);

@@ -15,13 +15,22 @@ static shell_key *find(cuzk_engine *e, const char *name) {
     return NULL;
 }
 
+static cuzk_sched_key_state state_at(cuzk_engine *e, const shell_key *k, uint32_t place) {
+    return cuzk_sched_get_key(e->sched, k->index, place ? place - 1 : CUZK_SCHED_HOST, NULL);
+}
+
 static bool absent(cuzk_engine *e, const shell_key *k) {
     if (!k->defined) return true;
     for (uint32_t place = 0; place <= e->n_devices; place++)
-        if (cuzk_sched_get_key(e->sched, k->index, place ? place - 1 : CUZK_SCHED_HOST, NULL) !=
-            CUZK_KEY_ABSENT)
-            return false;
+        if (state_at(e, k, place) != CUZK_KEY_ABSENT) return false;
     return true;
+}
+
+/* Whether copies of it are being freed. */
+static bool leaving(cuzk_engine *e, const shell_key *k) {
+    for (uint32_t place = 0; k->defined && place <= e->n_devices; place++)
+        if (state_at(e, k, place) == CUZK_KEY_EVICTING) return true;
+    return false;
 }
 
 /* A record for a new name: a free one, else one that nobody uses and that is nowhere. The scheduler
@@ -86,13 +95,14 @@ void cuzk__shell_key_define(cuzk_engine *e, shell_key *k) {
 
 /* ---- loading and evicting ---- */
 
-/* Calls that wait for the key to be loaded, or to be gone from everywhere. */
+/* Calls that wait for the key to be loaded, or for what was evicted to be gone: by then a job may
+ * have loaded it again. */
 static void answer_calls(cuzk_engine *e, shell_key *k, bool failed) {
     call **at = &k->calls;
     while (*at) {
         call *c = *at;
         const bool loads = c->flag;
-        if (loads ? !(k->ready || failed) : !absent(e, k)) {
+        if (loads ? !(k->ready || failed) : leaving(e, k)) {
             at = &c->next;
             continue;
         }
@@ -125,6 +135,11 @@ static void on_worked(cuzk_engine *e, note *n) {
     const bool failed =
         failed_here && cuzk_sched_get_key(e->sched, k->index, place, NULL) == CUZK_KEY_ABSENT;
     answer_calls(e, k, failed);
+}
+
+void cuzk__shell_keys_lost(cuzk_engine *e) {
+    for (uint32_t i = 0; i < SHELL_KEYS; i++)
+        if (e->keys[i].calls) answer_calls(e, &e->keys[i], false);
 }
 
 void cuzk__shell_key_work(cuzk_engine *e, const cuzk_sched_action *a) {
@@ -286,12 +301,9 @@ static void on_evict(cuzk_engine *e, note *n) {
     call *c = (call *)n;
     shell_key *k = c->key;
     for (uint32_t place = 0; k->defined && place <= e->n_devices; place++) {
-        const bool host = place == 0;
-        if (cuzk_sched_get_key(e->sched, k->index, host ? CUZK_SCHED_HOST : place - 1, NULL) !=
-            CUZK_KEY_READY)
-            continue;
+        if (state_at(e, k, place) != CUZK_KEY_READY) continue;
         c->yes = true;
-        c->freed += host ? k->plan.host : k->plan.device;
+        c->freed += place == 0 ? k->plan.host : k->plan.device;
     }
     c->next = k->calls;
     k->calls = c;

@@ -410,6 +410,8 @@ void cuzk__shell_key_unpin(cuzk_engine *e, shell_key *k); /* lock held */
 void cuzk__shell_key_define(cuzk_engine *e, shell_key *k);
 void cuzk__shell_key_work(cuzk_engine *e, const cuzk_sched_action *a);
 void cuzk__shell_key_refused(cuzk_engine *e, const cuzk_sched_action *a);
+/* A device is down, and its copies with it; lock held. */
+void cuzk__shell_keys_lost(cuzk_engine *e);
 cuzk_status cuzk__shell_loader_start(cuzk_engine *e, loader *l, uint32_t threads) CUZK_MUST_CHECK;
 void cuzk__shell_loader_stop(loader *l);
 cuzk_status cuzk__shell_preload_kept(cuzk_engine *e, cuzk_err *err) CUZK_MUST_CHECK;

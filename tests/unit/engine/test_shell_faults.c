@@ -361,6 +361,57 @@ static void preload_and_evict(void **state) {
     assert_int_equal(mock_stats().device_key_frees, 1);
 }
 
+typedef struct eviction {
+    pthread_t thread;
+    cuzk_status status;
+    uint64_t freed;
+} eviction;
+
+static void *evict_key(void *arg) {
+    eviction *v = arg;
+    bool was;
+    cuzk_err err = {0};
+    v->status = cuzk_engine_evict(w.e, "mock-a", &was, &v->freed, &err);
+    return NULL;
+}
+
+/* Loads the key everywhere and begins to evict it; the device takes `ms` to free its copy. */
+static void begin_eviction(eviction *v, uint32_t ms) {
+    world_job j;
+    w.mock_config.device_key_free_ms = ms;
+    world_open();
+    submit(&j, "{}");
+    await_done(&j);
+    assert_int_equal(pthread_create(&v->thread, NULL, evict_key, v), 0);
+    WAIT_FOR(mock_stats().device_key_frees == 1);
+}
+
+static void end_eviction(eviction *v) {
+    pthread_join(v->thread, NULL);
+    assert_int_equal(v->status, CUZK_OK);
+    assert_int_equal(v->freed, UINT64_C(5) << 30);
+}
+
+static void a_key_that_is_used_again_was_evicted(void **state) {
+    world_job j;
+    eviction v;
+    (void)state;
+    begin_eviction(&v, 200);
+    submit(&j, "{}");
+    WAIT_FOR(mock_stats().key_loads == 2); /* on the host, before it is gone from the device */
+    assert_int_equal(mock_stats().device_key_loads, 1);
+    end_eviction(&v);
+    await_done(&j);
+}
+
+static void a_device_is_lost_while_a_key_is_evicted(void **state) {
+    eviction v;
+    (void)state;
+    begin_eviction(&v, UINT32_MAX);
+    cuzk_mock_crash(w.mock, 0);
+    end_eviction(&v);
+}
+
 static void keys_take_turns_when_memory_is_short(void **state) {
     static const char *const keys[] = {"mock-a", "mock-b", "mock-c", "mock-d", "porep-32g"};
     world_job j[10];
@@ -421,6 +472,8 @@ int main(void) {
         TEST(a_key_that_vanishes),
         TEST(a_key_that_one_device_cannot_load),
         TEST(preload_and_evict),
+        TEST(a_key_that_is_used_again_was_evicted),
+        TEST(a_device_is_lost_while_a_key_is_evicted),
         TEST(keys_take_turns_when_memory_is_short),
         TEST(kept_keys_are_loaded_at_the_start),
     };
