@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -87,6 +88,15 @@ static void job_changed(void *ctx, const cuzk_engine_job *job) {
 }
 
 /* ---- start ---- */
+
+/* Connections are limited by what the shell or the service manager allows; its soft limit is for
+ * programs that use select(), and this one does not. */
+static void raise_descriptors(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0) LOG(WARN, "descriptors: %s", strerror(errno));
+}
 
 static cuzk_status open_signals(daemon_state *d, cuzk_err *err) {
     sigset_t set;
@@ -322,6 +332,7 @@ int cuzkd_run(cuzkd_settings *settings, const cuzkd_options *options) {
     daemon_state d = {.settings = settings, .options = options, .signals = -1, .wake = -1};
     cuzk_err err = {0};
     cuzkd_settings_log(settings);
+    raise_descriptors();
     LOG(INFO, "cuzkd %s starts", options->version);
     const cuzk_status st = start(&d, &err);
     if (st == CUZK_OK) {

@@ -71,7 +71,8 @@ typedef struct cuzk_grpc_limits {
     uint64_t request_budget;   /* 1 GiB for requests of all connections, unfinished or not yet
                                   dropped; streams wait by flow control when it is used up */
     uint64_t max_send_queue;   /* 64 MiB unsent on one call: it is ended (RESOURCE_EXHAUSTED) */
-    uint32_t max_connections;  /* 4096: a further one gets GOAWAY and is closed */
+    uint32_t max_connections;  /* 4096: a further one takes the place of one without calls, or gets
+                                  GOAWAY and is closed */
     uint32_t max_streams;      /* 1024 calls at a time on one connection */
     uint32_t max_calls;        /* 16384 on all of them: RESOURCE_EXHAUSTED above */
     uint32_t max_header_bytes; /* 16 KiB of metadata a call */

@@ -34,7 +34,7 @@ cuzk_grpc_call *cuzk__call_new(cuzk__grpc_conn *conn, int32_t stream_id) {
     call->next = conn->calls;
     if (call->next) call->next->link = &call->next;
     conn->calls = call;
-    conn->n_calls++;
+    if (!conn->n_calls++) cuzk__conn_requeue(conn);
     atomic_fetch_add(&call->shared->calls, 1);
     atomic_fetch_add(&call->shared->calls_total, 1);
     return call;
@@ -207,6 +207,7 @@ static bool may_run(cuzk_grpc_call *call) {
         return false;
     }
     call->method = path ? cuzk__grpc_find(s, path) : NULL;
+    if (call->method) call->conn->used = true;
     if (call->method) return take_timeout(call);
     cuzk__call_abort(call, CUZK_GRPC_UNIMPLEMENTED, "unknown method %.200s", path ? path : "");
     return false;
@@ -272,6 +273,7 @@ void cuzk__call_stream_closed(cuzk_grpc_call *call) {
     if (call->next) call->next->link = call->link;
     conn->n_calls--;
     if (!conn->n_calls) {
+        cuzk__conn_requeue(conn);
         conn->empty_ns = cuzk_now_ns();
         cuzk__conn_look_at(conn, conn->empty_ns + conn->server->limits.idle_ns);
     }

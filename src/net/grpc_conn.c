@@ -24,6 +24,23 @@ static const char http1_answer[] =
 
 /* ---- life ---- */
 
+static void leave_queue(cuzk__grpc_conn *c) {
+    if (!c->queue) return;
+    *(c->older ? &c->older->newer : &c->queue->oldest) = c->newer;
+    *(c->newer ? &c->newer->older : &c->queue->newest) = c->older;
+    c->queue = NULL;
+}
+
+void cuzk__conn_requeue(cuzk__grpc_conn *c) {
+    leave_queue(c);
+    if (c->calls) return;
+    c->queue = c->used ? &c->server->idle : &c->server->unused;
+    c->newer = NULL;
+    c->older = c->queue->newest;
+    *(c->older ? &c->older->newer : &c->queue->oldest) = c;
+    c->queue->newest = c;
+}
+
 static void on_event(void *ctx, uint32_t events);
 static void on_timer(void *ctx);
 
@@ -60,6 +77,7 @@ void cuzk__conn_new(cuzk_grpc_server *s, int fd, const cuzk_net_access *access) 
     c->next = s->conns;
     if (c->next) c->next->link = &c->next;
     s->conns = c;
+    cuzk__conn_requeue(c);
     atomic_fetch_add(&s->shared->connections, 1);
     atomic_fetch_add(&s->shared->connections_total, 1);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
@@ -87,6 +105,7 @@ void cuzk__conn_free(cuzk__grpc_conn *c) {
     c->in_session = true; /* what the calls' ends bring about waits */
     while (c->calls)
         cuzk__call_stream_closed(c->calls);
+    leave_queue(c);
     cuzk__loop_unwatch(s->loop, &c->watch);
     cuzk_net_timer_clear(s->loop, &c->timer);
     nghttp2_session_del(c->session);

@@ -142,9 +142,17 @@ void cuzk__upload_stop(cuzk_grpc_call *call);
 
 /* ---- a connection ---- */
 
+/* Connections without a call, in the order in which they got so. */
+typedef struct cuzk__grpc_queue {
+    cuzk__grpc_conn *oldest, *newest;
+} cuzk__grpc_queue;
+
 struct cuzk__grpc_conn {
     cuzk_grpc_server *server;
     cuzk__grpc_conn *next, **link;
+    cuzk__grpc_conn *older, *newer; /* in that queue; */
+    cuzk__grpc_queue *queue;        /* NULL: there are calls */
+    bool used;                      /* a call of it was let in */
     cuzk__io io;
     cuzk__watch watch;
     nghttp2_session *session;
@@ -171,6 +179,8 @@ void cuzk__conn_free(cuzk__grpc_conn *c);
 void cuzk__conn_flush(cuzk__grpc_conn *c);
 /* GOAWAY; closed when its calls are done. May free it. */
 void cuzk__conn_leave(cuzk__grpc_conn *c);
+/* Whether it has calls has changed. */
+void cuzk__conn_requeue(cuzk__grpc_conn *c);
 /* The timer looks again at at_ns or before. */
 void cuzk__conn_look_at(cuzk__grpc_conn *c, int64_t at_ns);
 /* nghttp2's callbacks, made once a server. */
@@ -201,6 +211,7 @@ struct cuzk_grpc_server {
     uint8_t *scratch; /* CUZK__READ bytes */
     cuzk__grpc_listener *listeners;
     cuzk__grpc_conn *conns;
+    cuzk__grpc_queue unused, idle; /* without a call now: none was ever let in; the others */
     cuzk_grpc_call *waiters, **waiters_last;
     uint64_t waiting_bytes; /* of the budget, held by waiters */
     bool draining;

@@ -222,6 +222,16 @@ static void refuse(cuzk_grpc_server *s, int fd, const cuzk_net_access *access) {
     close(fd);
 }
 
+/* One more than there may be takes the place of the one that has been longest without a call, those
+ * that never made one first: who only connects keeps nobody out. False: all have calls. */
+static bool make_room(cuzk_grpc_server *s) {
+    if (atomic_load(&s->shared->connections) < s->limits.max_connections) return true;
+    cuzk__grpc_conn *c = s->unused.oldest ? s->unused.oldest : s->idle.oldest;
+    if (!c) return false;
+    cuzk__conn_free(c);
+    return true;
+}
+
 static void on_pause_over(void *ctx) {
     cuzk__grpc_listener *l = ctx;
     const cuzk_status st = cuzk__loop_watch(l->server->loop, &l->watch, EPOLLIN);
@@ -235,10 +245,10 @@ static void on_accept(void *ctx, uint32_t events) {
     for (int i = 0; i < 64; i++) { /* others want their turn */
         const int fd = accept4(l->at.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            if (atomic_load(&s->shared->connections) >= s->limits.max_connections)
-                refuse(s, fd, l->access);
-            else
+            if (make_room(s))
                 cuzk__conn_new(s, fd, l->access);
+            else
+                refuse(s, fd, l->access);
             continue;
         }
         if (errno == EINTR || errno == ECONNABORTED) continue;

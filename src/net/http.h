@@ -33,8 +33,9 @@ typedef struct cuzk_http_limits {
     uint64_t body_budget;     /* 512 MiB for bodies of all requests at once: 503 above; those
                                  above 64 KiB leave a quarter of it to the others */
     uint32_t threads;         /* 2 */
-    uint32_t max_connections; /* 1024 */
-    uint32_t max_per_address; /* 0: no limit a peer address */
+    uint32_t max_connections; /* 1024: a further one takes the place of the oldest that has no
+                                 request, or of the oldest; streams take half at most */
+    uint32_t max_per_address; /* the same of one IPv4 address or IPv6 network (/64): half of all */
     uint32_t timeout_s;       /* 30 s for headers and between requests; a body must bring 64 KiB/s
                                  in each, or its rest */
     const char *csp; /* Content-Security-Policy; default: own origin only, nothing inline */

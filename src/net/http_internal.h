@@ -22,13 +22,22 @@ typedef struct cuzk__http_listener {
     char *cert, *key, *trust; /* PEM texts, as long as the daemon */
 } cuzk__http_listener;
 
-/* One connection, for its clock. Listed under the server's lock. */
+/* One connection, for its clock and its turn to go. All but the atomics under the server's lock. */
 typedef struct cuzk__http_conn {
-    struct cuzk__http_conn *next, **link;
+    struct cuzk__http_conn *older, *newer; /* in its list */
+    struct cuzk__http_conns *list;
     int fd;
+    bool gone;    /* shut down to make room: counts no more */
+    bool streams; /* never shut down to make room; the number of streams is limited */
+    uint8_t
+        from[16]; /* whom it counts for: an IPv4 address, an IPv6 network; zeros: a Unix socket */
     _Atomic int64_t deadline_ns; /* shut down then: headers, answers, idleness */
     cuzk__pace pace;             /* of the body that is coming */
 } cuzk__http_conn;
+
+typedef struct cuzk__http_conns {
+    cuzk__http_conn *oldest, *newest;
+} cuzk__http_conns;
 
 struct cuzk_http_server {
     const cuzk_http_route *routes;
@@ -38,12 +47,15 @@ struct cuzk_http_server {
     _Atomic uint64_t body_bytes;
     _Atomic int64_t pressed_until_ns; /* a body was refused for want of memory not long before */
     _Atomic bool stopping;
-    pthread_mutex_t lock; /* of both lists, and of the reaper's sleep */
+    pthread_mutex_t lock; /* of all lists, and of the reaper's sleep */
     pthread_cond_t wake;
     pthread_t reaper;
     bool reaping;
-    cuzk__http_conn *conns;
+    cuzk__http_conns idle, busy; /* waiting for headers; with a request */
+    cuzk__http_conns leaving;    /* those that are gone */
+    size_t n_conns;              /* those that are not gone */
     cuzk_http_stream *streams;
+    size_t n_streams;
 };
 
 typedef struct cuzk__http_header {
@@ -54,6 +66,7 @@ typedef struct cuzk__http_header {
 struct cuzk_http_response {
     struct MHD_Connection *connection;
     cuzk_http_server *server;
+    cuzk__http_conn *conn; /* NULL: there was no memory for it */
     cuzk__http_header *headers;
     unsigned status;
     struct MHD_Response *made; /* queued when the handler returns */
@@ -84,6 +97,15 @@ void cuzk__http_completed(void *ctx, struct MHD_Connection *connection, void **r
                           enum MHD_RequestTerminationCode code);
 /* Queues what was made, with all headers; frees it. (http_response.c) */
 enum MHD_Result cuzk__http_send(cuzk_http_response *res);
+
+/* In http_conns.c: a connection of an address (of that family; NULL: none) comes, perhaps in the
+ * place of another; goes; has a request or waits for the next. NULL conn is ignored, but by come:
+ * NULL, no memory. */
+cuzk__http_conn *cuzk__http_conn_come(cuzk_http_server *s, int fd, const struct sockaddr *from);
+void cuzk__http_conn_go(cuzk_http_server *s, cuzk__http_conn *c);
+void cuzk__http_conn_busy(cuzk_http_server *s, cuzk__http_conn *c, bool busy);
+/* Shuts down those that are late or slow. Under the lock. */
+void cuzk__http_conns_reap(cuzk_http_server *s);
 
 /* A stream is listed (http_stream.c). */
 void cuzk__http_streams_stop(cuzk_http_server *s);

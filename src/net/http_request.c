@@ -280,14 +280,16 @@ enum MHD_Result cuzk__http_access(void *ctx, struct MHD_Connection *connection, 
                                   size_t *data_len, void **request) {
     cuzk__http_listener *l = ctx;
     cuzk_http_request *req = *request;
-    cuzk_http_response res = {.connection = connection, .server = l->server};
+    cuzk_http_response res = {
+        .connection = connection, .server = l->server, .conn = conn_of(connection)};
     (void)version;
     if (!req) {
         if (cuzk_alloc((void **)&req, 1, sizeof *req) != CUZK_OK) return MHD_NO;
         *request = req;
         req->listener = l;
         req->connection = connection;
-        req->conn = conn_of(connection);
+        req->conn = res.conn;
+        cuzk__http_conn_busy(l->server, req->conn, true);
         req->method = method;
         req->path = url;
         begin(req, &res);
@@ -318,4 +320,5 @@ void cuzk__http_completed(void *ctx, struct MHD_Connection *connection, void **r
     cuzk__pace_stop(&conn->pace);
     atomic_store(&conn->deadline_ns,
                  cuzk_now_ns() + (int64_t)l->server->limits.timeout_s * 1000000000);
+    cuzk__http_conn_busy(l->server, conn, false);
 }

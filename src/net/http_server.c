@@ -1,9 +1,5 @@
 /* The HTTP server: one libmicrohttpd daemon an address, and a thread that closes what is too slow.
- *
- * DESIGN: libmicrohttpd's own time-out counts from the last byte, so a client that sends one now
- * and then would keep its connection for ever. Each connection has a deadline instead: for its
- * headers, for its answer by its length, for the next request; none while its request is answered.
- * A body has a pace to keep (pace.h). The reaper shuts down those that are late or slow. */
+ */
 #include "net/http_internal.h"
 
 #include "base/clock.h"
@@ -12,55 +8,32 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <time.h>
-
-/* ---- connections and their deadlines ---- */
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code) {
     cuzk_http_server *s = ((cuzk__http_listener *)ctx)->server;
-    cuzk__http_conn *c = *socket_context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
+        const union MHD_ConnectionInfo *fd =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        if (!info || cuzk_alloc((void **)&c, 1, sizeof *c) != CUZK_OK) return;
-        c->fd = info->connect_fd;
-        atomic_init(&c->deadline_ns, cuzk_now_ns() + (int64_t)s->limits.timeout_s * 1000000000);
-        pthread_mutex_lock(&s->lock);
-        c->link = &s->conns;
-        c->next = s->conns;
-        if (c->next) c->next->link = &c->next;
-        s->conns = c;
-        pthread_mutex_unlock(&s->lock);
-        *socket_context = c;
-    } else if (c) {
-        pthread_mutex_lock(&s->lock);
-        *c->link = c->next;
-        if (c->next) c->next->link = c->link;
-        pthread_mutex_unlock(&s->lock);
+        const union MHD_ConnectionInfo *from =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        if (fd)
+            *socket_context =
+                cuzk__http_conn_come(s, fd->connect_fd, from ? from->client_addr : NULL);
+    } else {
+        cuzk__http_conn_go(s, *socket_context);
         *socket_context = NULL;
-        cuzk_free(c);
     }
 }
 
-static bool is_late(const cuzk_http_server *s, cuzk__http_conn *c, int64_t now) {
-    const int64_t whole = (int64_t)s->limits.timeout_s * 1000000000;
-    const bool pressed = now < atomic_load(&s->pressed_until_ns);
-    return now >= atomic_load(&c->deadline_ns) ||
-           cuzk__pace_is_slow(&c->pace, now, pressed ? whole / 4 : whole,
-                              pressed ? CUZK__PACE_PRESSED : CUZK__PACE_FLOOR);
-}
-
-/* A connection leaves the list before MHD closes its socket, so the numbers here are its own. */
 static void *reap(void *ctx) {
     cuzk_http_server *s = ctx;
     pthread_mutex_lock(&s->lock);
     while (!atomic_load(&s->stopping)) {
-        const int64_t now = cuzk_now_ns();
-        for (cuzk__http_conn *c = s->conns; c; c = c->next)
-            if (is_late(s, c, now)) shutdown(c->fd, SHUT_RDWR);
-        const int64_t next = now + 250000000;
+        cuzk__http_conns_reap(s);
+        const int64_t next = cuzk_now_ns() + 250000000;
         const struct timespec at = {(time_t)(next / 1000000000), (long)(next % 1000000000)};
         pthread_cond_timedwait(&s->wake, &s->lock, &at);
     }
@@ -83,6 +56,16 @@ static cuzk_status start_reaper(cuzk_http_server *s, cuzk_err *err) {
 
 /* ---- life ---- */
 
+/* Other files need descriptors too. */
+static void fit_descriptors(cuzk_http_limits *l) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY &&
+        files.rlim_cur / 16 < l->max_connections)
+        l->max_connections = (uint32_t)(files.rlim_cur / 16);
+    /* MHD wants a connection a thread */
+    if (l->max_connections < l->threads) l->max_connections = l->threads;
+}
+
 cuzk_status cuzk_http_server_new(cuzk_http_server **out, const cuzk_http_route *routes, size_t n,
                                  const cuzk_http_limits *limits, cuzk_err *err) {
     cuzk_http_server *s;
@@ -96,9 +79,8 @@ cuzk_status cuzk_http_server_new(cuzk_http_server **out, const cuzk_http_route *
     if (!s->limits.threads) s->limits.threads = 2;
     if (!s->limits.max_connections) s->limits.max_connections = 1024;
     if (!s->limits.timeout_s) s->limits.timeout_s = 30;
-    /* MHD wants a connection a thread */
-    if (s->limits.max_connections < s->limits.threads)
-        s->limits.max_connections = s->limits.threads;
+    fit_descriptors(&s->limits);
+    if (!s->limits.max_per_address) s->limits.max_per_address = (s->limits.max_connections + 1) / 2;
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -169,6 +151,7 @@ static void no_log(void *ctx, const char *fmt, va_list args) {
 
 static cuzk_status start_daemon(cuzk__http_listener *l, const char *address, cuzk_err *err) {
     const cuzk_http_limits *limits = &l->server->limits;
+    /* beside those that are served, those shut down to make room, which it has not closed yet */
     struct MHD_OptionItem tls[4];
     size_t n = 0;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
@@ -186,8 +169,8 @@ static cuzk_status start_daemon(cuzk__http_listener *l, const char *address, cuz
     l->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, cuzk__http_access, l, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, l->at.fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)limits->threads,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->max_connections,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->max_per_address,
+        MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(limits->max_connections + limits->max_connections / 4 + limits->threads),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)limits->timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL,

@@ -60,6 +60,7 @@ static void free_stream(void *ctx) {
     pthread_mutex_lock(&s->server->lock);
     *s->link = s->next;
     if (s->next) s->next->link = s->link;
+    s->server->n_streams--;
     pthread_mutex_unlock(&s->server->lock);
     pthread_mutex_lock(&s->lock);
     s->dead = true;
@@ -74,7 +75,11 @@ cuzk_http_stream *cuzk_http_stream_new(cuzk_http_response *res, unsigned status,
     cuzk_http_server *server = res->server;
     cuzk_http_stream *s;
     if (res->made) return NULL;
-    if (atomic_load(&server->stopping) || cuzk_alloc((void **)&s, 1, sizeof *s) != CUZK_OK) {
+    pthread_mutex_lock(&server->lock);
+    const bool room = server->n_streams < (server->limits.max_connections + 1) / 2;
+    pthread_mutex_unlock(&server->lock);
+    if (!room || atomic_load(&server->stopping) ||
+        cuzk_alloc((void **)&s, 1, sizeof *s) != CUZK_OK) {
         cuzk_http_respond_error(res, 503, "busy", "no stream can be opened now");
         return NULL;
     }
@@ -91,6 +96,8 @@ cuzk_http_stream *cuzk_http_stream_new(cuzk_http_response *res, unsigned status,
         return NULL;
     }
     pthread_mutex_lock(&server->lock);
+    server->n_streams++;
+    if (res->conn) res->conn->streams = true;
     s->link = &server->streams;
     s->next = server->streams;
     if (s->next) s->next->link = &s->next;

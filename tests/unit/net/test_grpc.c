@@ -291,34 +291,6 @@ static void test_bad_limits(void **state) {
 
 /* ---- connections and the end ---- */
 
-static void test_too_many_connections(void **state) {
-    fixture f;
-    cuzk_grpc_result r;
-    cuzk_err err = {0};
-    cuzk_buf b = CUZK_BUF_INIT;
-    (void)state;
-    start(&f, &(setup){.limits.max_connections = 2});
-    cuzk_grpc_client *c[3];
-    for (int i = 0; i < 2; i++) {
-        c[i] = dial(&f, NULL);
-        expect_reply(c[i], ECHO("Echo"), "x", "x");
-    }
-    c[2] = dial(&f, NULL);
-    const cuzk_status st = cuzk_grpc_client_call(c[2], ECHO("Echo"), "x", 1, 0, &b, &r, &err);
-    assert_true(st == CUZK_OK || st == CUZK_STATUS_IO);
-    assert_int_equal(r.code, CUZK_GRPC_UNAVAILABLE);
-    assert_non_null(strstr(r.message, "too many connections"));
-    assert_int_equal(stats_of(&f).connections_refused, 1);
-    cuzk_grpc_client_free(c[0]);
-    UNTIL(stats_of(&f).connections == 1);
-    cuzk_grpc_client_free(c[2]);
-    c[2] = dial(&f, NULL);
-    expect_reply(c[2], ECHO("Echo"), "x", "x");
-    cuzk_grpc_client_free(c[1]);
-    cuzk_grpc_client_free(c[2]);
-    stop(&f);
-}
-
 typedef struct caller {
     const fixture *f;
     const char *path;
@@ -371,6 +343,46 @@ static void test_too_many_calls(void **state) {
     cuzk_grpc_client_free(c);
     stop(&f);
     for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+}
+
+/* One too many takes the place of one without a call; when all have calls it is refused. */
+static void test_too_many_connections(void **state) {
+    fixture f;
+    cuzk_grpc_result r;
+    cuzk_err err = {0};
+    cuzk_buf b = CUZK_BUF_INIT;
+    pthread_t t[2];
+    (void)state;
+    start(&f, &(setup){.limits.max_connections = 2});
+    caller w[2] = {{&f, ECHO("Forever"), {0}}, {&f, ECHO("Hang"), {0}}};
+    assert_int_equal(pthread_create(&t[0], NULL, call_and_lose, &w[0]), 0);
+    UNTIL(atomic_load(&echo_hanging) == 1);
+    cuzk_grpc_client *c = dial(&f, NULL), *next;
+    for (int i = 0; i < 5; i++) {
+        expect_reply(c, ECHO("Echo"), "x", "x");
+        next = dial(&f, NULL);
+        expect_reply(next, ECHO("Echo"), "x", "x");
+        assert_int_equal(stats_of(&f).connections, 2);
+        const cuzk_status lost = cuzk_grpc_client_call(c, ECHO("Echo"), "x", 1, 0, &b, &r, &err);
+        assert_true(lost == CUZK_STATUS_IO || r.code == CUZK_GRPC_UNAVAILABLE);
+        cuzk_grpc_client_free(c);
+        c = next;
+    }
+    assert_int_equal(stats_of(&f).connections_refused, 0);
+    assert_int_equal(pthread_create(&t[1], NULL, call_and_lose, &w[1]), 0);
+    UNTIL(atomic_load(&echo_hanging) == 2);
+    cuzk_grpc_client_free(c);
+    c = dial(&f, NULL);
+    const cuzk_status st = cuzk_grpc_client_call(c, ECHO("Echo"), "x", 1, 0, &b, &r, &err);
+    assert_true(st == CUZK_OK || st == CUZK_STATUS_IO);
+    assert_int_equal(r.code, CUZK_GRPC_UNAVAILABLE);
+    assert_non_null(strstr(r.message, "too many connections"));
+    assert_int_equal(stats_of(&f).connections_refused, 1);
+    cuzk_grpc_client_free(c);
+    cuzk_buf_free(&b);
+    stop(&f);
+    for (int i = 0; i < 2; i++)
         pthread_join(t[i], NULL);
 }
 

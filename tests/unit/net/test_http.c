@@ -7,9 +7,11 @@
 #include "net/address.h"
 #include "net/http.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -482,6 +484,93 @@ static void test_full_budget(void **state) {
     stop(&f);
 }
 
+/* ---- many ---- */
+
+static int dial_from(const fixture *f, const char *source) {
+    struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
+    to.sin_port = htons((uint16_t)strtoul(strrchr(f->address, ':') + 1, NULL, 10));
+    assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &to.sin_addr), 1);
+    assert_int_equal(inet_pton(AF_INET, source, &from.sin_addr), 1);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void expect_on(int fd, const char *request, const char *part) {
+    cuzk_buf out = CUZK_BUF_INIT;
+    say(fd, request, strlen(request));
+    if (!hear(fd, &out, part)) fail_msg("no %s in %s", part, out.data ? out.data : "nothing");
+    cuzk_buf_free(&out);
+}
+
+/* 10,000 connections of one address that say nothing, half a header, or a body's beginning: health
+ * is answered to a newcomer of that address, and another address keeps its connection and stream.
+ */
+static void test_many_connections(void **state) {
+#ifdef CUZK_TEST_SANITIZED
+    enum { MANY = 1500 };
+#else
+    enum { MANY = 10000 };
+#endif
+    static const char *const openings[] = {"", "GET /healthz HTTP/1.1\r\nHost: loc", POST_LONG};
+    static int fd[MANY];
+    fixture f;
+    struct rlimit files;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    const size_t many = files.rlim_cur > MANY + 2000 ? MANY : (size_t)files.rlim_cur / 2;
+    start(&f, "127.0.0.1:0", NULL, &(cuzk_http_limits){.timeout_s = 300});
+    const int keeps = dial_from(&f, "127.0.0.2"), listens = dial_from(&f, "127.0.0.1");
+    expect_on(keeps, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /healthz");
+    expect_on(listens, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n", "event-stream");
+    cuzk_http_stream *s = await_stream();
+    for (size_t i = 0; i < many; i++) {
+        fd[i] = dial(&f);
+        const char *text = openings[i % 3];
+        (void)send(fd[i], text, strlen(text), MSG_NOSIGNAL);
+        if (i % 1000 == 999) expect(&f, GET("/healthz") "\r\n", "HTTP/1.1 200", NULL);
+    }
+    expect(&f, GET("/healthz") "\r\n", "HTTP/1.1 200", NULL);
+    expect_on(keeps, "GET /jobs/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /jobs/1");
+    assert_true(cuzk_http_stream_event(s, NULL, "still here"));
+    expect_on(listens, "", "still here");
+    cuzk_http_stream_close(s);
+    for (size_t i = 0; i < many; i++)
+        close(fd[i]);
+    close(keeps);
+    close(listens);
+    expect(&f, GET("/healthz") "\r\n", "HTTP/1.1 200", NULL);
+    stop(&f);
+}
+
+/* Streams take half of all connections; what asks for one more is told, and the rest is served. */
+static void test_many_streams(void **state) {
+    enum { MOST = 8 };
+    fixture f;
+    const cuzk_http_limits limits = {.max_connections = 2 * MOST};
+    int fd[MOST];
+    cuzk_http_stream *s[MOST];
+    (void)state;
+    start(&f, "127.0.0.1:0", NULL, &limits);
+    for (int i = 0; i < MOST; i++) {
+        fd[i] = dial(&f);
+        expect_on(fd[i], GET("/events") "\r\n", "event-stream");
+        s[i] = await_stream();
+    }
+    expect(&f, GET("/events") "\r\n", "HTTP/1.1 503", "stream");
+    expect(&f, GET("/healthz") "\r\n", "HTTP/1.1 200", NULL);
+    for (int i = 0; i < MOST; i++) {
+        assert_true(cuzk_http_stream_event(s[i], NULL, "x"));
+        cuzk_http_stream_close(s[i]);
+        close(fd[i]);
+    }
+    stop(&f);
+}
+
 /* ---- a socket's file ---- */
 
 static void test_socket_file(void **state) {
@@ -525,11 +614,12 @@ static void test_socket_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),    cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_tokens),      cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_slow),        cmocka_unit_test(test_slow_bodies),
-        cmocka_unit_test(test_full_budget), cmocka_unit_test(test_socket_file),
+        cmocka_unit_test(test_requests),     cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_tokens),       cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_slow),         cmocka_unit_test(test_slow_bodies),
+        cmocka_unit_test(test_full_budget),  cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_many_streams), cmocka_unit_test(test_socket_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
