@@ -194,7 +194,8 @@ static bool may_enter(cuzk_http_request *req, cuzk_http_response *res) {
     /* A page of another site must not act in this one's name. */
     if (strcmp(req->route->method, "GET") != 0 &&
         !cuzk__http_same_origin(cuzk_http_request_header(req, "Origin"),
-                                cuzk_http_request_header(req, "Host"))) {
+                                cuzk_http_request_header(req, "Host"),
+                                cuzk_http_request_header(req, "Sec-Fetch-Site"))) {
         cuzk_http_respond_error(res, 403, "forbidden", "not from another site's page");
         return false;
     }

@@ -82,7 +82,10 @@ bool cuzk__http_host_is_own(const char *host, const char *machine) {
            (m && !strncasecmp(name, machine, m) && (name[m] == '\0' || name[m] == '.'));
 }
 
-bool cuzk__http_same_origin(const char *origin, const char *host) {
+bool cuzk__http_same_origin(const char *origin, const char *host, const char *fetch_site) {
+    if (fetch_site && strcasecmp(fetch_site, "same-origin") != 0 &&
+        strcasecmp(fetch_site, "none") != 0)
+        return false; /* "cross-site", "same-site": another host or port, or what is not known */
     if (!origin) return true;
     if (!host) return false;
     if (!strncasecmp(origin, "http://", 7))

@@ -28,7 +28,8 @@ cuzk__http_match cuzk__http_match_path(const char *pattern, const char *path, cu
 bool cuzk__http_host_is_own(const char *host, const char *machine);
 
 /* Whether a request that changes something may come from the page that sent it: origin (NULL: no
- * page) is of the host itself. */
-bool cuzk__http_same_origin(const char *origin, const char *host);
+ * page, or a browser that was told to keep it to itself) is of the host itself, and so is what the
+ * browser says in Sec-Fetch-Site (NULL: no browser, or an old one; "none": typed by the user). */
+bool cuzk__http_same_origin(const char *origin, const char *host, const char *fetch_site);
 
 #endif

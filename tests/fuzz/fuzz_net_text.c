@@ -82,7 +82,8 @@ static void paths(const char *path) {
         FUZZ_CHECK(!strchr(patterns[i], '{') || (x && strlen(x) <= strlen(path)));
     }
     cuzk_buf_free(&params);
-    cuzk__http_same_origin(path, "localhost:9821");
+    cuzk__http_same_origin(path, "localhost:9821", NULL);
+    cuzk__http_same_origin(NULL, NULL, path);
     cuzk__grpc_content_type(path);
     cuzk_err err = {0};
     cuzk__address a;

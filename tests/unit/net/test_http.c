@@ -212,6 +212,17 @@ static void test_refusals(void **state) {
            "close\r\n"
            "Content-Length: 0\r\n\r\n",
            "HTTP/1.1 200", NULL);
+    static const char *const methods[] = {"POST", "DELETE"}, *const sites[] = {"cross-site",
+                                                                               "same-site"};
+    for (int i = 0; i < 4; i++) { /* a page that hides its origin */
+        char text[256];
+        snprintf(text, sizeof text,
+                 "%s /jobs/1 HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: %s\r\n"
+                 "Connection: close\r\nContent-Length: 0\r\n\r\n",
+                 methods[i % 2], sites[i / 2]);
+        expect(&f, text, "HTTP/1.1 403", "another site");
+    }
+    expect(&f, GET("/jobs/1") "Sec-Fetch-Site: cross-site\r\n\r\n", "HTTP/1.1 200", NULL);
     static const char *const nonsense[] = {"nonsense\r\n\r\n", "GET\r\n\r\n", "\0\1\2\3\r\n\r\n",
                                            "GET / HTTP/1.1\r\n: x\r\n\r\n"};
     for (size_t i = 0; i < 4; i++) { /* refused or closed */

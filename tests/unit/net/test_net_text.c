@@ -253,13 +253,25 @@ static void test_origins(void **state) {
         assert_false(cuzk__http_host_is_own(other[i], "box"));
     }
     assert_true(cuzk__http_host_is_own(NULL, "box"));
-    assert_true(cuzk__http_same_origin(NULL, "localhost:9821"));
-    assert_true(cuzk__http_same_origin("http://localhost:9821", "localhost:9821"));
-    assert_true(cuzk__http_same_origin("https://Prover.example", "prover.example"));
-    assert_false(cuzk__http_same_origin("http://evil.example", "localhost:9821"));
-    assert_false(cuzk__http_same_origin("null", "localhost:9821"));
-    assert_false(cuzk__http_same_origin("http://localhost:1", "localhost:9821"));
-    assert_false(cuzk__http_same_origin("http://x", NULL));
+    assert_true(cuzk__http_same_origin(NULL, "localhost:9821", NULL));
+    assert_true(cuzk__http_same_origin("http://localhost:9821", "localhost:9821", NULL));
+    assert_true(cuzk__http_same_origin("https://Prover.example", "prover.example", NULL));
+    assert_false(cuzk__http_same_origin("http://evil.example", "localhost:9821", NULL));
+    assert_false(cuzk__http_same_origin("null", "localhost:9821", NULL));
+    assert_false(cuzk__http_same_origin("http://localhost:1", "localhost:9821", NULL));
+    assert_false(cuzk__http_same_origin("http://x", NULL, NULL));
+    static const struct {
+        const char *site;
+        bool fine;
+    } sites[] = {{"same-origin", true}, {"none", true},       {"Same-Origin", true},
+                 {"cross-site", false}, {"same-site", false}, {"", false},
+                 {"anything", false}};
+    for (size_t i = 0; i < sizeof sites / sizeof sites[0]; i++) {
+        assert_int_equal(cuzk__http_same_origin(NULL, "localhost:1", sites[i].site), sites[i].fine);
+        assert_int_equal(cuzk__http_same_origin("http://localhost:1", "localhost:1", sites[i].site),
+                         sites[i].fine);
+        assert_false(cuzk__http_same_origin("http://evil.example", "localhost:1", sites[i].site));
+    }
 }
 
 /* ---- addresses ---- */
