@@ -108,8 +108,9 @@ void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk
     cuzk_cuda_backend_key_bytes(key, &bytes);
     cuzk_buf_printf(out,
                     ",\"key_bytes\":{\"points\":%zu,\"tables\":%zu,\"rows\":%zu,\"transforms\":%zu,"
-                    "\"slot\":%zu}",
-                    bytes.points, bytes.tables, bytes.rows, bytes.transforms, bytes.slot);
+                    "\"work\":%zu,\"slot\":%zu}",
+                    bytes.points, bytes.tables, bytes.rows, bytes.transforms, bytes.work,
+                    bytes.slot);
 }
 #else
 cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk_err *err) {

@@ -107,8 +107,10 @@ typedef struct cuzk_sums_stats {
 
 /* Memory in bytes. */
 typedef struct cuzk_backend_plan {
-    uint64_t key;      /* that a key takes on the device, on the CPU beside the key itself */
-    uint64_t slot;     /* that a slot takes there, at the peak of its sums */
+    uint64_t key;      /* that a key takes on the device, on the CPU beside the key itself; with
+                          the memory that its sums are computed in where slots do not hold it
+                          (several keys of such a device share the largest) */
+    uint64_t slot;     /* that a slot takes there, on the CPU at the peak of its sums */
     uint64_t slot_pin; /* pinned memory of the host that a slot takes */
 } cuzk_backend_plan;
 

@@ -72,17 +72,29 @@ static void prove_often(unsigned log2_domain, size_t n_full, bool tables) {
     test_wires_make(&w[1], &k.key, TEST_UNIFORM, false);
     if (cuzk_cuda_backend_open(&d.backend, &options, &err) != CUZK_OK) fail_msg("%s", err.msg);
     test_device_load(&d, &k.key);
+    test_device second = d; /* a slot more, and proofs that are queued one behind another */
+    if (d.backend->ops->slot_new(d.key, &second.slot, &err) != CUZK_OK) fail_msg("%s", err.msg);
     test_device_run(&d, &w[0].wires, &first, NULL);
     const size_t before = bytes_free();
     allocations = pageable = copies = 0;
     for (int i = 0; i < RUNS; i++)
         test_device_run(&d, &w[i % 2].wires, &sums, NULL);
+    for (int i = 0; i < RUNS; i++) {
+        const cuzk_backend_ops *ops = d.backend->ops;
+        cuzk_slot *slot[2] = {d.slot, second.slot};
+        for (int k = 0; k < 2; k++)
+            if (ops->stage(slot[k], &w[k].wires, &err) || ops->compute(slot[k], &err))
+                fail_msg("%s", err.msg);
+        for (int k = 0; k < 2; k++)
+            if (ops->finish(slot[k], &sums, NULL, &err)) fail_msg("%s", err.msg);
+    }
     assert_int_equal(allocations, 0);
     assert_int_equal(pageable, 0);
     assert_true(copies >= RUNS);
     assert_int_equal(bytes_free(), before);
     test_device_run(&d, &w[0].wires, &sums, NULL);
     assert_memory_equal(&first, &sums, sizeof sums);
+    d.backend->ops->slot_free(second.slot);
     test_device_unload(&d);
     d.backend->ops->close(d.backend);
     assert_true(allocations > 0); /* the counters do count */

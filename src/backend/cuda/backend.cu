@@ -14,9 +14,11 @@ static void close_backend(cuzk_backend *base) {
         if (b->ring.done[i]) (void)cudaEventDestroy(b->ring.done[i]);
         if (b->ring.part[i]) (void)cudaFreeHost(b->ring.part[i]);
     }
+    cuzk__gpu_work_close(b);
     cuzk_cuda_close(b->dev);
     cuzk_pool_free(b->pool);
     (void)pthread_mutex_destroy(&b->loading);
+    (void)pthread_mutex_destroy(&b->work.lock);
     cuzk_free(b);
 }
 
@@ -40,11 +42,18 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
     cuzk_status st;
     b->base.ops = &ops;
     b->tables = options->tables;
-    if (pthread_mutex_init(&b->loading, NULL) != 0) {
+    b->sleeps = options->sleep;
+    if (pthread_mutex_init(&b->loading, NULL) != 0 ||
+        pthread_mutex_init(&b->work.lock, NULL) != 0) {
         cuzk_free(b);
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot make a lock");
     }
+    if (options->sleep) {
+        CUZK_CUDA_GOTO(cudaSetDevice(options->ordinal), fail);
+        CUZK_CUDA_GOTO(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), fail);
+    }
     CUZK_TRY_GOTO(cuzk_cuda_open(&b->dev, options->ordinal, err), fail);
+    CUZK_TRY_GOTO(cuzk__gpu_work_open(b, err), fail);
     st = cuzk_pool_new(&b->pool, options->threads);
     if (st != CUZK_OK) {
         (void)cuzk_err_set(err, st, "cannot start %u threads", options->threads);

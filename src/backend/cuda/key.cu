@@ -233,28 +233,63 @@ done:
     return st;
 }
 
-/* H's table may take what is left, as long as a slot still fits beside it. Its bases, which a
- * table holds too, go when there is one. */
-static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
-    static const size_t margin = (size_t)512 << 20;
+enum { SLOTS = 2 }; /* that a key leaves room for */
+static const size_t MARGIN = (size_t)512 << 20;
+
+/* What H's sum would take with at most so much memory for its table; nothing is taken. */
+static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t limit,
+                             cuzk_cuda_msm_info *info, size_t *work, cuzk_err *err) {
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
+    cuzk_cuda probe = *b->dev;
+    cuzk__arena arena = {};
+    arena.measuring = true;
+    probe.arena = &arena;
+    cuzk_cuda_msm_config c = {};
+    c.curve = k->base.key->curve->id;
+    c.group = CUZK_G1;
+    c.n = q->n_full;
+    c.factor = b->tables ? 0 : 1;
+    c.table_limit = limit;
+    c.table_only = true;
+    CUZK_TRY(cuzk_cuda_msm_new(&q->msm, &probe, &c, NULL, err));
+    cuzk_cuda_msm_get_info(q->msm, info);
+    const cuzk_status st = cuzk__gpu_work_bytes(k, work, err);
+    cuzk_cuda_msm_free(q->msm);
+    q->msm = NULL;
+    return st;
+}
+
+/* H's table may take what is left, as long as the work memory and slots still fit beside it and its
+ * bases, which a table holds too, go when there is one. */
+static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t bases,
+                                  size_t *limit, cuzk_err *err) {
     cuzk_cuda_info info;
-    cuzk_cuda_msm_info m;
     CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
-    const size_t bases = (size_t)q->n * q->ops->point_bytes;
-    size_t limit = info.bytes_free / 8 * 3;
+    const size_t others = SLOTS * k->bytes.slot + MARGIN, taken = b->work.arena.size;
+    *limit = info.bytes_free;
     for (;;) {
-        CUZK_TRY(finish_query(b, k, q, limit, err));
-        CUZK_TRY(cuzk__gpu_slot_bytes(k, &k->bytes.slot, err));
-        if (!q->msm) return CUZK_OK;
-        cuzk_cuda_msm_get_info(q->msm, &m);
-        CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
-        if (m.factor == 1 || k->bytes.slot + margin <= info.bytes_free + bases) break;
-        cuzk_cuda_msm_free(q->msm);
-        q->msm = NULL;
-        k->bytes.tables -= m.table_bytes;
-        limit = 1;
+        cuzk_cuda_msm_info m;
+        size_t work;
+        CUZK_TRY(measure_h(b, k, *limit, &m, &work, err));
+        if (m.factor == 1) break;
+        const size_t more = work > taken ? work - taken : 0;
+        if (m.table_bytes + more + others <= info.bytes_free + bases) break;
+        *limit = m.table_bytes - 1;
     }
+    return CUZK_OK;
+}
+
+static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    cuzk__gpu_query *q = &k->query[CUZK__Q_H];
+    const size_t bases = (size_t)q->n * q->ops->point_bytes;
+    size_t limit = 1;
+    k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
+    if (!q->window) CUZK_TRY(choose_h_table(b, k, bases, &limit, err));
+    CUZK_TRY(finish_query(b, k, q, limit, err));
+    CUZK_TRY(cuzk__gpu_work_bytes(k, &k->bytes.work, err));
+    if (!q->msm) return CUZK_OK;
+    cuzk_cuda_msm_info m;
+    cuzk_cuda_msm_get_info(q->msm, &m);
     if (m.factor > 1) {
         cuzk_cuda_free(b->dev, q->points);
         q->points = NULL;
@@ -360,6 +395,8 @@ static cuzk_status load_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err
 }
 
 static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
+    (void)cudaSetDevice(b->dev->ordinal);
+    cuzk__gpu_work_detach(k);
     for (cuzk__gpu_query &q : k->query) {
         cuzk_cuda_msm_free(q.msm);
         cuzk_cuda_free(b->dev, q.points);
@@ -387,7 +424,7 @@ static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
     CUZK_TRY(load_h(b, k, err));
     CUZK_TRY(cuzk_cuda_sync(b->dev, err));
     free_logs(b, k);
-    return CUZK_OK;
+    return cuzk__gpu_work_attach(k, err);
 }
 
 cuzk_status cuzk__gpu_key_load(cuzk_backend *base, cuzk_device_key **out,

@@ -19,6 +19,7 @@
  * base into bucket set w % sets: fewer sets to reduce, hence wider windows and fewer additions. */
 #include "backend/cuda/accumulate.cuh"
 #include "backend/cuda/msm_lists.cuh"
+#include "backend/cuda/two_steps.cuh"
 
 extern "C" {
 #include "backend/cuda/msm_combine.h"
@@ -136,8 +137,6 @@ static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size
     return best;
 }
 
-static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c);
-
 static cuzk_status take(cuzk_cuda_msm *m, void **p, size_t bytes, cuzk_err *err) {
     m->scratch_bytes += bytes;
     return cuzk_cuda_alloc(m->dev, p, bytes, err);
@@ -157,6 +156,7 @@ static cuzk_status build_table(cuzk_cuda_msm *m, const void *bases, cuzk_err *er
     m->table_bytes = bytes * (size_t)m->shape.factor;
     CUZK_TRY(cuzk_cuda_alloc(m->dev, &m->table, m->table_bytes, err));
     m->points = m->table;
+    if (m->dev->arena && m->dev->arena->measuring) return CUZK_OK;
     CUZK_CUDA(cudaMemcpyAsync(m->table, bases, bytes, cudaMemcpyDeviceToDevice, m->dev->stream));
     for (int k = 1; k < m->shape.factor; k++)
         CUZK_TRY(m->g->shift(m->dev, (char *)m->table + (size_t)(k - 1) * bytes,
@@ -209,24 +209,19 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     CUZK_TRY(take(m, &m->acc, resident * MSM_LISTS_PER_THREAD * point, err));
     CUZK_TRY(take(m, &m->prefix, resident * MSM_LISTS_PER_THREAD * point / 2, err));
     const size_t sets = (size_t)m->shape.sets * (m->fold ? 2 : 1);
-    const size_t slices = sets << m->lg_slices, modes = sets * (2 + (size_t)m->lg_slices);
+    const size_t slices = sets << m->lg_slices, modes = m->result_bytes / xyzz;
     CUZK_TRY(take(m, &m->slice_acc, slices * xyzz, err));
     CUZK_TRY(take(m, &m->slice_run, slices * xyzz, err));
     CUZK_TRY(take(m, &m->partial, modes * (((size_t)1 << m->lg_slices) / 256 + 1) * xyzz, err));
-    m->result_bytes = modes * xyzz;
     return take(m, &m->result, m->result_bytes, err);
 }
 
 /* Scratch of a plan whose shape is known, and what goes with it. Measuring (cuzk__arena), only the
  * bytes are counted. */
 static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
-    choose_cuts(m, &m->config);
     CUZK_TRY(take_lists(m, err));
     CUZK_TRY(take_points(m, err));
     if (m->dev->arena && m->dev->arena->measuring) return CUZK_OK;
-    const size_t point = m->g->point_bytes;
-    CUZK_CUDA(
-        cudaMemsetAsync((char *)m->sums[0] + m->lists.max_lists * point, 0, point, m->dev->stream));
     CUZK_CUDA(cudaMallocHost(&m->host_result, m->result_bytes));
     for (int i = 0; i < MSM_EVENTS; i++)
         CUZK_CUDA(cudaEventCreate(&m->events[i]));
@@ -239,7 +234,7 @@ static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
  * each is at most 1 / (parts - 1/2) of the average, so that most buckets have just `parts` and none
  * of them one less that is much longer (2^22 points: 77 rounds in two chunks instead of 64).
  * Slices: 4 to 64 buckets, about 2^16 threads. */
-static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c) {
+static void choose_cuts(cuzk_cuda_msm *m) {
     const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
     const size_t average = m->digits / m->all_buckets + 1;
     size_t root = 1;
@@ -257,7 +252,7 @@ static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c) {
         m->batch++;
     int lg_buckets = m->shape.window - 1;
     uint32_t points = m->all_buckets;
-    m->fold = msm_folds(c) && m->all_buckets >= MSM_FOLD_LEAST &&
+    m->fold = msm_folds(&m->config) && m->all_buckets >= MSM_FOLD_LEAST &&
               lg_buckets >= 2 * MSM_FOLD_BITS + 2 && m->digits >= 2 * (size_t)m->all_buckets;
     if (m->fold) {
         lg_buckets -= MSM_FOLD_BITS;
@@ -270,6 +265,8 @@ static void choose_cuts(cuzk_cuda_msm *m, const cuzk_cuda_msm_config *c) {
     if (lg_len > most) lg_len = most; /* a slice of columns belongs to one column */
     m->lg_slice_len = lg_len;
     m->lg_slices = lg_buckets - lg_len;
+    const size_t sets = (size_t)m->shape.sets * (m->fold ? 2 : 1);
+    m->result_bytes = sets * (2 + (size_t)m->lg_slices) * m->g->xyzz_bytes;
 }
 
 cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cuda_msm_config *c,
@@ -302,6 +299,7 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
                           m->shape.factor);
         goto fail;
     }
+    choose_cuts(m);
     CUZK_TRY_GOTO(m->g->prepare(err), fail);
     CUZK_TRY_GOTO(build_table(m, bases, err), fail);
     if (!c->table_only) CUZK_TRY_GOTO(take_scratch(m, err), fail);
@@ -328,6 +326,7 @@ cuzk_status cuzk_cuda_msm_fork(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_c
     m->all_buckets = of->all_buckets;
     m->points = of->points;
     m->table_bytes = of->table_bytes;
+    choose_cuts(m);
     const cuzk_status st = take_scratch(m, err);
     if (st != CUZK_OK) {
         cuzk_cuda_msm_free(m);
@@ -397,8 +396,9 @@ static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_
 }
 
 static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const void *scalars,
-                               cuzk_err *err) {
+                               cudaEvent_t read, cuzk_err *err) {
     CUZK_TRY(cuzk__msm_prepare_scalars(m->dev, s, &m->fr->modulus, scalars, &m->sorter, err));
+    if (read) CUZK_CUDA(cudaEventRecord(read, m->dev->stream));
     size_t origin = 0;
     uint32_t *first = m->first;
     for (int set = 0; set < s->sets; set += m->batch) {
@@ -450,6 +450,10 @@ static cuzk_status reduce_buckets(cuzk_cuda_msm *m, bool parts, cuzk_err *err) {
     CUZK_TRY(cuzk__msm_fold_lists(m->dev, m->offset[0], m->all_buckets, s->window - 1,
                                   MSM_FOLD_BITS, (uint32_t)m->lists.max_lists, m->index, &m->lists,
                                   err));
+    /* every time: other plans may have the same scratch */
+    const size_t point = m->g->point_bytes;
+    CUZK_CUDA(
+        cudaMemsetAsync((char *)m->sums[0] + m->lists.max_lists * point, 0, point, m->dev->stream));
     const uint32_t lists = 2 * (m->all_buckets >> MSM_FOLD_BITS);
     CUZK_TRY(sum_lists(m, m->sums[0], m->index, &m->lists, lists, m->sums[1],
                        CUZK__CUDA_COUNTERS - 2, true, err));
@@ -463,37 +467,56 @@ cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point 
     return cuzk_cuda_msm_run_some(m, scalars, NULL, m->shape.n, out, err);
 }
 
-cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
-                                   size_t n, cuzk_point *out, cuzk_err *err) {
+size_t cuzk__cuda_msm_result_bytes(const cuzk_cuda_msm *m) {
+    return m->result_bytes;
+}
+
+cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
+                                 size_t n, cudaEvent_t read, void *result, bool *any,
+                                 cuzk_err *err) {
     const cuzk_cuda *dev = m->dev;
-    const cuzk__msm_shape *s = &m->shape;
     cuzk__msm_shape run = m->shape;
     run.n = n;
     run.map = map;
-    memset(out, 0, sizeof *out);
-    if (n == 0) return CUZK_OK;
+    *any = false;
+    if (n == 0) {
+        if (read) CUZK_CUDA(cudaEventRecord(read, dev->stream));
+        return CUZK_OK;
+    }
     if (n > m->shape.n || !m->host_result)
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "%zu scalars for a plan of %zu", n, m->shape.n);
     CUZK_CUDA(
         cudaMemsetAsync(dev->counters, 0, CUZK__CUDA_COUNTERS * sizeof(unsigned), dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
-    CUZK_TRY(sort_digits(m, &run, scalars, err));
+    CUZK_TRY(sort_digits(m, &run, scalars, read, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
-    bool any, parts;
-    CUZK_TRY(sum_buckets(m, &any, &parts, err));
+    bool parts;
+    CUZK_TRY(sum_buckets(m, any, &parts, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    if (any) {
+    if (*any) {
         CUZK_TRY(reduce_buckets(m, parts, err));
-        CUZK_CUDA(cudaMemcpyAsync(m->host_result, m->result, m->result_bytes,
-                                  cudaMemcpyDeviceToHost, dev->stream));
+        CUZK_CUDA(cudaMemcpyAsync(result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
+                                  dev->stream));
     }
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));
-    CUZK_CUDA(cudaStreamSynchronize(dev->stream));
+    return CUZK_OK;
+}
+
+void cuzk__cuda_msm_combine(const cuzk_cuda_msm *m, const void *result, cuzk_point *out) {
+    m->g->combine(result, (uint32_t)m->shape.sets, m->shape.window, m->lg_slices, m->lg_slice_len,
+                  m->fold ? m->shape.window - 1 - 2 * MSM_FOLD_BITS : -1, out);
+}
+
+cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
+                                   size_t n, cuzk_point *out, cuzk_err *err) {
+    bool any;
+    memset(out, 0, sizeof *out);
+    CUZK_TRY(cuzk__cuda_msm_queue(m, scalars, map, n, NULL, m->host_result, &any, err));
+    CUZK_CUDA(cudaStreamSynchronize(m->dev->stream));
     const int64_t t0 = cuzk_now_ns();
     m->combine_ms = 0;
     if (!any) return CUZK_OK;
-    m->g->combine(m->host_result, (uint32_t)s->sets, s->window, m->lg_slices, m->lg_slice_len,
-                  m->fold ? s->window - 1 - 2 * MSM_FOLD_BITS : -1, out);
+    cuzk__cuda_msm_combine(m, m->host_result, out);
     m->combine_ms = (float)(cuzk_now_ns() - t0) * 1e-6f;
     return CUZK_OK;
 }

@@ -5,6 +5,7 @@
  * left. Nothing waits for the host, so that the sums of several plans queue one behind another. */
 #include "backend/cuda/accumulate_chosen.cuh"
 #include "backend/cuda/cuda_internal.h"
+#include "backend/cuda/two_steps.cuh"
 
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -144,6 +145,11 @@ cuzk_status cuzk_cuda_bits_queue(cuzk_cuda_bits *p, const uint64_t *bits, cuzk_e
 
 cuzk_status cuzk_cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
                                       const uint32_t *count, cuzk_err *err) {
+    return cuzk__cuda_bits_queue_list(p, index, count, p->host_result, err);
+}
+
+cuzk_status cuzk__cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
+                                       const uint32_t *count, void *result, cuzk_err *err) {
     const cuzk_cuda *dev = p->dev;
     const bits_layout *l = &p->at;
     uint32_t *counts = (uint32_t *)(p->scratch + l->counts);
@@ -168,7 +174,7 @@ cuzk_status cuzk_cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
     CUZK_TRY(p->g->sum_points(dev, points, counts + l->levels,
                               p->config.n < threads ? p->config.n : threads,
                               p->scratch + l->partial, p->scratch + l->result, err));
-    CUZK_CUDA(cudaMemcpyAsync(p->host_result, p->scratch + l->result, p->g->xyzz_bytes,
+    CUZK_CUDA(cudaMemcpyAsync(result, p->scratch + l->result, p->g->xyzz_bytes,
                               cudaMemcpyDeviceToHost, dev->stream));
     CUZK_CUDA(cudaEventRecord(p->done, dev->stream));
     return CUZK_OK;
@@ -176,7 +182,11 @@ cuzk_status cuzk_cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
 
 cuzk_status cuzk_cuda_bits_finish(cuzk_cuda_bits *p, cuzk_point *out, cuzk_err *err) {
     CUZK_CUDA(cudaEventSynchronize(p->done));
-    /* one set, no doublings: the plain sum to affine form */
-    p->g->combine(p->host_result, 1, 0, 0, 0, -1, out);
+    cuzk__cuda_bits_combine(p->g, p->host_result, out);
     return CUZK_OK;
+}
+
+void cuzk__cuda_bits_combine(const cuzk__cuda_group_ops *g, const void *result, cuzk_point *out) {
+    /* one set, no doublings: the plain sum to affine form */
+    g->combine(result, 1, 0, 0, 0, -1, out);
 }

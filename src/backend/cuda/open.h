@@ -15,6 +15,9 @@ typedef struct cuzk_cuda_options {
     unsigned threads; /* of the host, to copy witnesses and to drive sums; 0: one per core */
     bool tables;      /* make tables of multiples when a key is loaded: loading takes up to seconds
                          and gigabytes, every proof less time */
+    bool sleep;       /* threads sleep while they wait for the device, for whoever else needs the
+                         cores: each wait ends tens of microseconds later. The first backend of a
+                         process decides for all on the device. */
 } cuzk_cuda_options;
 
 /* NO_DEVICE without a driver or such a device. Closed by ops->close, after its keys are freed. */
@@ -25,10 +28,12 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
 cuzk_status cuzk_cuda_backend_info(const cuzk_backend *b, cuzk_cuda_info *out,
                                    cuzk_err *err) CUZK_MUST_CHECK;
 
-/* Device bytes that a key holds, and that one of its slots takes in one piece (exact). */
+/* Device bytes that a key holds, that its proofs are computed in, and that one of its slots takes
+ * (exact). All keys of a device compute in the same memory, which is as large as the largest of
+ * them wants it. */
 typedef struct cuzk_cuda_key_bytes {
     size_t points, tables, rows, transforms; /* held by the key */
-    size_t slot;
+    size_t work, slot;
 } cuzk_cuda_key_bytes;
 void cuzk_cuda_backend_key_bytes(const cuzk_device_key *k, cuzk_cuda_key_bytes *out);
 

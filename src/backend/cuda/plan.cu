@@ -80,11 +80,12 @@ cuzk_status cuzk__gpu_plan(cuzk_backend *base, const cuzk_proving_key *key, cuzk
     probe.arena = &arena;
     cuzk_status st = plan_queries(k, &probe, err);
     if (st == CUZK_OK) st = plan_rows(k, &probe, err);
-    if (st == CUZK_OK) st = cuzk__gpu_slot_bytes(k, &k->bytes.slot, err);
+    if (st == CUZK_OK) st = cuzk__gpu_work_bytes(k, &k->bytes.work, err);
     if (st == CUZK_OK) {
         k->bytes.transforms = cuzk_cuda_ntt_bytes(key->log2_domain, 3);
-        *out = (cuzk_backend_plan){k->bytes.points + k->bytes.rows + k->bytes.transforms,
-                                   k->bytes.slot, cuzk__gpu_slot_pinned(k)};
+        *out = (cuzk_backend_plan){k->bytes.points + k->bytes.rows + k->bytes.transforms +
+                                       k->bytes.work,
+                                   cuzk__gpu_slot_bytes(key), cuzk__gpu_slot_pinned(k)};
     }
     free_planned(k);
     (void)pthread_mutex_unlock(&b->loading);

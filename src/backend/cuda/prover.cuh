@@ -1,9 +1,11 @@
 /* A whole proof on the device: what the backend's own files share. DESIGN
  *
  * A key holds bases without infinities, the rows of A and B sorted by row, and transform tables. A
- * slot holds one proof's vectors, all in one allocation. Six streams work at once: the rows and the
- * transforms (`main`), and one for each sum (lanes); the sums of the wires need no rows, so they
- * fill what the transforms leave idle.
+ * slot holds what belongs to one proof: its witness and its results. Everything else is work
+ * memory, one for all keys of a device, in which one proof is queued at a time (work.cu); a proof
+ * may be queued while the kernels of the one before still run. Six streams work at once: the rows
+ * and the transforms (`main`), and one for each sum (lanes); the sums of the wires need no rows, so
+ * they fill what the transforms leave idle.
  *
  * Each sum goes one of two ways, chosen when the key is loaded:
  *   comb    few bases: a table of every multiple d 2^(cw) of every base, d up to 2^(c-1), so that
@@ -19,40 +21,14 @@
 
 #include "backend/cuda/cuda_internal.h"
 #include "backend/cuda/open.h"
+#include "backend/cuda/sum_ops.cuh"
+#include "backend/cuda/two_steps.cuh"
 
 extern "C" {
 #include "base/thread.h"
 }
 
 #include <pthread.h>
-
-/* ---- sums of listed points: sum_group.cuh ---- */
-
-enum {
-    CUZK__SUM_LAST = 16,   /* partial sums that are left for the host to add */
-    CUZK__SUM_BLOCKS = 16, /* blocks on a multiprocessor, so partial sums: this times sms */
-};
-
-struct cuzk__sum_ops {
-    size_t point_bytes, xyzz_bytes;
-    cuzk_status (*prepare)(cuzk_err *err);
-    /* Adds points[e & 2^31-1], negated where the top bit is set, for the *count entries e of list;
-     * leaves CUZK__SUM_LAST sums in last. partial: room for CUZK__SUM_BLOCKS * sms sums. */
-    cuzk_status (*sum)(const cuzk_cuda *dev, const void *points, const uint32_t *list,
-                       const uint32_t *count, void *partial, void *last, cuzk_err *err);
-    /* out[i] = a[i] + b[i] where a[i] = k b[i] for some small k > 1, affine. */
-    cuzk_status (*add_multiples)(const cuzk_cuda *dev, const void *a, const void *b, void *out,
-                                 size_t n, cuzk_err *err);
-    /* out[i] = scalars[i] times the base whose comb `table` is (plain scalars, n_full 1). */
-    cuzk_status (*fixed_base)(const cuzk_cuda *dev, const void *table, unsigned window,
-                              unsigned windows, const void *scalars, void *out, size_t n,
-                              cuzk_err *err);
-    /* Host: the affine sum of n sums. */
-    void (*add_up)(const void *sums, unsigned n, cuzk_point *out);
-};
-const cuzk__sum_ops *cuzk__sum_group(cuzk_curve_id curve, cuzk_group group);
-extern const cuzk__sum_ops cuzk__sum_bn254_g1, cuzk__sum_bn254_g2, cuzk__sum_bls12_381_g1,
-    cuzk__sum_bls12_381_g2;
 
 /* ---- which points: choose.cu ---- */
 
@@ -112,6 +88,7 @@ struct cuzk__gpu_rows {
 };
 
 struct cuzk_gpu_backend;
+struct cuzk_gpu_key;
 cuzk_status cuzk__gpu_rows_load(cuzk__gpu_rows *rows, cuzk_gpu_backend *b,
                                 const cuzk_proving_key *key, cuzk_err *err) CUZK_MUST_CHECK;
 /* What they take at most (long rows are not counted out), from a key's figures. */
@@ -133,13 +110,30 @@ struct cuzk__ring {
     int at;
 };
 
+enum cuzk__query_id { CUZK__Q_A, CUZK__Q_B1, CUZK__Q_B2, CUZK__Q_L, CUZK__Q_H, CUZK__QUERIES };
+enum { CUZK__DONE_RING = 256 };
+
+/* A device's work memory and the streams that work in it. */
+struct cuzk__gpu_work {
+    pthread_mutex_t lock; /* held while a proof is queued; after cuzk_gpu_backend.loading */
+    cuzk__arena arena;    /* as large as the keys that are attached want it */
+    cuzk_cuda *main, *aux[2], *lane[CUZK__QUERIES]; /* aux: beside main, for small transforms */
+    cudaStream_t end;                               /* comes behind each proof's last sum */
+    cudaEvent_t read[CUZK__QUERIES];   /* a sum has read what main wrote for it, and the witness */
+    cudaEvent_t done[CUZK__DONE_RING]; /* a proof's end, by its number */
+    uint64_t proofs;                   /* queued until now */
+    cuzk_gpu_key *keys;                /* attached */
+    const cuzk_gpu_key *last;          /* whose proof was queued last; NULL: nothing runs */
+};
+
 struct cuzk_gpu_backend {
     cuzk_backend base;
     cuzk_cuda *dev; /* loading */
     cuzk_pool *pool;
-    bool tables;
+    bool tables, sleeps;
     pthread_mutex_t loading; /* guards dev and ring */
     cuzk__ring ring;
+    cuzk__gpu_work work;
 };
 
 /* Copies host bytes to the device by way of the ring; queued when it returns. */
@@ -149,8 +143,6 @@ cuzk_status cuzk__ring_upload(cuzk_gpu_backend *b, void *device, const void *hos
 cuzk_status cuzk__ring_take(cuzk_gpu_backend *b, char **part, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__ring_send(cuzk_gpu_backend *b, void *device, size_t bytes,
                             cuzk_err *err) CUZK_MUST_CHECK;
-
-enum cuzk__query_id { CUZK__Q_A, CUZK__Q_B1, CUZK__Q_B2, CUZK__Q_L, CUZK__Q_H, CUZK__QUERIES };
 
 struct cuzk__gpu_query {
     cuzk_group group;
@@ -163,6 +155,35 @@ struct cuzk__gpu_query {
     cuzk_cuda_msm *msm;       /* sorted: the table that slots share; NULL without full values */
 };
 
+/* Lists of this many points are summed batch-affine. */
+enum { CUZK__MANY_POINTS = 1 << 21 };
+
+/* Whether a sum is made from a list: all but a sorted H. */
+static inline bool cuzk__gpu_is_listed(int id, const cuzk__gpu_query *q) {
+    return q->n > 0 && (q->window > 0 || id != CUZK__Q_H);
+}
+/* Whether that list is summed batch-affine. */
+static inline bool cuzk__gpu_sums_many(const cuzk__gpu_query *q) {
+    return !q->window && q->n >= CUZK__MANY_POINTS;
+}
+
+/* One sum in the work memory. */
+struct cuzk__gpu_lane {
+    cuzk_cuda *dev;
+    uint32_t *counts, *list, *map; /* map: sorted only */
+    void *rest, *partial, *last;
+    cuzk_cuda_msm *msm;
+    cuzk_cuda_bits *many; /* sums the list where it may be long; NULL: partial and last */
+};
+
+/* The work memory as one key divides it. */
+struct cuzk__gpu_view {
+    bool ready;
+    char *plain; /* of compact systems, whose witness is in Montgomery form; else NULL */
+    char *abc;   /* three vectors */
+    cuzk__gpu_lane lane[CUZK__QUERIES];
+};
+
 struct cuzk_gpu_key {
     cuzk_device_key base;
     cuzk__gpu_query query[CUZK__QUERIES];
@@ -172,6 +193,8 @@ struct cuzk_gpu_key {
     cuzk_cuda_r1cs *r1cs;
     struct key_logs *logs; /* while a key of logarithms is loaded */
     cuzk_cuda_key_bytes bytes;
+    cuzk__gpu_view view;
+    cuzk_gpu_key *next; /* attached */
 };
 
 enum {
@@ -187,34 +210,48 @@ enum {
     CUZK__EVENTS = CUZK__EV_LANE + 3 * CUZK__QUERIES
 };
 
-/* One sum of a slot. */
-struct cuzk__gpu_lane {
-    cuzk_cuda *dev;
-    uint32_t *counts, *list, *map; /* map: sorted only */
-    void *rest, *partial, *last;
-    cuzk_cuda_msm *msm;
-    cuzk_cuda_bits *many; /* sums the list where it may be long; NULL: partial and last */
-    uint32_t *host_counts;
-    void *host_last;
-    cuzk_point sorted; /* what msm gave */
+/* One sum's results, on the host. */
+struct cuzk__gpu_result {
+    uint32_t *counts;
+    void *last, *sorted; /* of the list and of msm */
+    bool any;            /* sorted holds something */
 };
 
 struct cuzk_gpu_slot {
     cuzk_slot base;
     cuzk__arena arena;
-    cuzk_cuda *main, *aux[2]; /* aux: beside main, for small transforms */
     cudaStream_t copy;
     cudaEvent_t ev[CUZK__EVENTS];
-    char *pinned; /* full values, bits, then counts and last sums of the lanes */
+    char *pinned; /* full values, bits, then results */
     size_t pinned_bytes;
     uint64_t *bits;
-    char *full, *plain; /* compact systems want both forms: full is Montgomery; else the same */
-    uint32_t *counts;   /* of all lanes */
-    char *abc;          /* three vectors */
-    cuzk__gpu_lane lane[CUZK__QUERIES];
+    char *full;
+    cuzk__gpu_result result[CUZK__QUERIES];
     bool montgomery, staged, computed;
+    uint64_t number; /* of the proof, in the device's order */
     uint64_t bytes_in, bytes_out;
 };
+
+/* Streams and events; nothing is laid out yet. close takes what a failed open left. */
+cuzk_status cuzk__gpu_work_open(cuzk_gpu_backend *b, cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk__gpu_work_close(cuzk_gpu_backend *b);
+/* Device bytes that a key wants for its work. */
+cuzk_status cuzk__gpu_work_bytes(const cuzk_gpu_key *k, size_t *bytes,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* Makes room for a key's work, k->bytes.work, and divides it. Where the memory must grow, what runs
+ * is waited for. Called with b->loading held. */
+cuzk_status cuzk__gpu_work_attach(cuzk_gpu_key *k, cuzk_err *err) CUZK_MUST_CHECK;
+/* Gives back what only this key wanted. NULL-safe as to what attach left undone. */
+void cuzk__gpu_work_detach(cuzk_gpu_key *k);
+/* Waits for everything that is queued. */
+void cuzk__gpu_work_drain(const cuzk__gpu_work *w);
+/* Queues the wait of `main` for whatever still uses the memory that a proof of this key will
+ * write first. */
+cuzk_status cuzk__gpu_work_begin(cuzk__gpu_work *w, const cuzk_gpu_key *k,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* Behind the proof's last kernels, whose ends are `ends`: gives it its number. */
+cuzk_status cuzk__gpu_work_end(cuzk__gpu_work *w, const cuzk_gpu_key *k, const cudaEvent_t *ends,
+                               int n, uint64_t *number, cuzk_err *err) CUZK_MUST_CHECK;
 
 cuzk_status cuzk__gpu_key_load(cuzk_backend *b, cuzk_device_key **out, const cuzk_proving_key *key,
                                cuzk_err *err);
@@ -226,7 +263,7 @@ cuzk_status cuzk__gpu_compute(cuzk_slot *s, cuzk_err *err);
 cuzk_status cuzk__gpu_finish(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_stats *stats,
                              cuzk_err *err);
 /* Device bytes of a slot. */
-cuzk_status cuzk__gpu_slot_bytes(const cuzk_gpu_key *k, size_t *bytes, cuzk_err *err);
+size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key);
 /* Pinned host bytes of a slot. */
 size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
 cuzk_status cuzk__gpu_plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,

@@ -11,9 +11,6 @@ extern "C" {
  * there; the host's threads share the pieces. */
 enum { STAGE_PIECE = 256 << 10, STAGE_BIG_PIECE = 1 << 20, SMALL_DOMAIN = 18 };
 
-/* Lists of this many points are summed batch-affine. */
-enum { MANY_POINTS = 1 << 21 };
-
 static cuzk_gpu_backend *backend_of(const cuzk_gpu_slot *s) {
     return (cuzk_gpu_backend *)s->base.key->backend;
 }
@@ -32,89 +29,26 @@ static size_t bit_bytes(const cuzk_proving_key *key) {
     return key->n_bits ? (key->n_bits / 64 + 2) * 8 : 0;
 }
 
-/* Whether a sum is made from a list: all but a sorted H. */
-static bool is_listed(cuzk__query_id id, const cuzk__gpu_query *q) {
-    return q->n > 0 && (q->window > 0 || id != CUZK__Q_H);
-}
-
-static cuzk_status take(cuzk_cuda *dev, void *pointer, size_t bytes, cuzk_err *err) {
-    return cuzk_cuda_alloc(dev, (void **)pointer, bytes, err);
-}
-
-/* What sums a lane's list. */
-static cuzk_status lay_out_list_sum(cuzk_gpu_slot *s, const cuzk__gpu_query *q,
-                                    cuzk__gpu_lane *lane, cuzk_err *err) {
-    cuzk_cuda *dev = lane->dev;
-    if (q->window || q->n < MANY_POINTS) {
-        const size_t sums = (size_t)dev->info.sms * CUZK__SUM_BLOCKS;
-        CUZK_TRY(take(dev, &lane->partial, sums * q->ops->xyzz_bytes, err));
-        return take(dev, &lane->last, CUZK__SUM_LAST * q->ops->xyzz_bytes, err);
-    }
-    cuzk_cuda_bits_config c = {};
-    c.curve = data_of(s)->curve->id;
-    c.group = q->group;
-    c.n = q->n;
-    c.bases = q->points;
-    const size_t bytes = cuzk_cuda_bits_scratch(dev, &c);
-    if (bytes == 0) return cuzk_err_set(err, CUZK_STATUS_BUG, "no scratch for %u points", q->n);
-    CUZK_TRY(take(dev, &c.scratch, bytes, err));
-    return s->arena.measuring ? CUZK_OK : cuzk_cuda_bits_new(&lane->many, dev, &c, err);
-}
-
-static cuzk_status lay_out_lane(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
-    const cuzk__gpu_query *q = &key_of(s)->query[id];
-    cuzk__gpu_lane *lane = &s->lane[id];
-    cuzk_cuda *dev = lane->dev;
-    lane->counts = s->counts + 2 * id;
-    if (is_listed(id, q)) {
-        const size_t full = q->window ? (size_t)q->n_full * q->windows : q->n_full;
-        CUZK_TRY(take(dev, &lane->list, (full + q->n - q->n_full) * 4, err));
-        CUZK_TRY(lay_out_list_sum(s, q, lane, err));
-        if (!q->window && q->n_full) {
-            CUZK_TRY(take(dev, &lane->map, (size_t)q->n_full * 4, err));
-            CUZK_TRY(take(dev, &lane->rest, (size_t)q->n_full * 32, err));
-        }
-    }
-    return q->msm ? cuzk_cuda_msm_fork(&lane->msm, dev, q->msm, err) : CUZK_OK;
-}
-
-/* Takes the slot's device memory out of its arena; the same calls measure it. */
+/* Takes the slot's device memory out of its arena. */
 static cuzk_status lay_out(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
-    cuzk_cuda *dev = s->main;
-    CUZK_TRY(take(dev, &s->full, full_bytes(key) + 32, err));
-    CUZK_TRY(take(dev, &s->bits, bit_bytes(key) + 16, err));
-    s->plain = s->full;
-    if (key->r1cs) CUZK_TRY(take(dev, &s->plain, full_bytes(key) + 32, err));
-    CUZK_TRY(take(dev, &s->counts, 2 * CUZK__QUERIES * 4, err));
-    CUZK_TRY(take(dev, &s->abc, (size_t)96 << key->log2_domain, err));
-    for (int id = 0; id < CUZK__QUERIES; id++)
-        CUZK_TRY(lay_out_lane(s, (cuzk__query_id)id, err));
-    return CUZK_OK;
+    cuzk_cuda view = *backend_of(s)->dev;
+    view.arena = &s->arena;
+    CUZK_TRY(cuzk_cuda_alloc(&view, (void **)&s->full, full_bytes(key) + 32, err));
+    return cuzk_cuda_alloc(&view, (void **)&s->bits, bit_bytes(key) + 16, err);
 }
 
-cuzk_status cuzk__gpu_slot_bytes(const cuzk_gpu_key *k, size_t *bytes, cuzk_err *err) {
-    void *mem;
-    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_slot)));
-    cuzk_gpu_slot *s = (cuzk_gpu_slot *)mem;
-    cuzk_cuda probe = *((cuzk_gpu_backend *)k->base.backend)->dev;
-    s->base.key = (cuzk_device_key *)&k->base;
-    s->arena.measuring = true;
-    probe.arena = &s->arena;
-    s->main = &probe;
-    for (cuzk__gpu_lane &lane : s->lane)
-        lane.dev = &probe;
-    const cuzk_status st = lay_out(s, err);
-    for (cuzk__gpu_lane &lane : s->lane)
-        cuzk_cuda_msm_free(lane.msm);
-    *bytes = (s->arena.used + 255) & ~(size_t)255;
-    cuzk_free(s);
-    return st;
+size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key) {
+    return ((full_bytes(key) + 32 + 255) & ~(size_t)255) +
+           ((bit_bytes(key) + 16 + 255) & ~(size_t)255);
 }
 
-/* Pinned: the witness, then for each lane its counts and last sums. */
-static size_t lane_pinned(const cuzk__gpu_query *q) {
-    return 16 + (q->ops ? CUZK__SUM_LAST * q->ops->xyzz_bytes : 0);
+/* Pinned: the witness, then for each sum its counts, the list's last sums, the sorted sum. */
+static size_t last_bytes(const cuzk__gpu_query *q) {
+    return q->ops ? CUZK__SUM_LAST * q->ops->xyzz_bytes : 0;
+}
+static size_t result_pinned(const cuzk__gpu_query *q) {
+    return 16 + last_bytes(q) + (q->msm ? cuzk__cuda_msm_result_bytes(q->msm) : 0);
 }
 
 static size_t witness_pinned(const cuzk_proving_key *key) {
@@ -124,7 +58,7 @@ static size_t witness_pinned(const cuzk_proving_key *key) {
 size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k) {
     size_t bytes = witness_pinned(k->base.key);
     for (const cuzk__gpu_query &q : k->query)
-        bytes += lane_pinned(&q);
+        bytes += result_pinned(&q);
     return bytes;
 }
 
@@ -136,47 +70,39 @@ static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
     CUZK_CUDA(cudaMallocHost(&mem, s->pinned_bytes));
     s->pinned = (char *)mem;
     for (int id = 0; id < CUZK__QUERIES; id++) {
-        s->lane[id].host_counts = (uint32_t *)(s->pinned + at);
-        s->lane[id].host_last = s->pinned + at + 16;
-        at += lane_pinned(&k->query[id]);
+        s->result[id].counts = (uint32_t *)(s->pinned + at);
+        s->result[id].last = s->pinned + at + 16;
+        s->result[id].sorted = s->pinned + at + 16 + last_bytes(&k->query[id]);
+        at += result_pinned(&k->query[id]);
     }
     return CUZK_OK;
 }
 
 static cuzk_status open_slot(cuzk_gpu_slot *s, cuzk_err *err) {
-    const cuzk_cuda *dev = backend_of(s)->dev;
-    CUZK_TRY(cuzk__cuda_open_lane(&s->main, dev, true, err));
-    for (int id = 0; id < CUZK__QUERIES; id++)
-        CUZK_TRY(cuzk__cuda_open_lane(&s->lane[id].dev, dev, id == CUZK__Q_H, err));
-    for (cuzk_cuda *&aux : s->aux)
-        CUZK_TRY(cuzk__cuda_open_lane(&aux, dev, true, err));
+    const unsigned flags = backend_of(s)->sleeps ? cudaEventBlockingSync : cudaEventDefault;
+    CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
     CUZK_CUDA(cudaStreamCreateWithFlags(&s->copy, cudaStreamNonBlocking));
     for (cudaEvent_t &e : s->ev)
-        CUZK_CUDA(cudaEventCreate(&e));
+        CUZK_CUDA(cudaEventCreateWithFlags(&e, flags));
     CUZK_TRY(take_pinned(s, err));
     s->arena.size = key_of(s)->bytes.slot;
     void *mem;
     CUZK_CUDA(cudaMalloc(&mem, s->arena.size));
     s->arena.base = (char *)mem;
-    s->main->arena = &s->arena;
-    for (cuzk__gpu_lane &lane : s->lane)
-        lane.dev->arena = &s->arena;
     CUZK_TRY(lay_out(s, err));
     /* what is read beyond a witness's end must be the same in every proof */
-    CUZK_CUDA(cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->main->stream));
-    return cuzk_cuda_sync(s->main, err);
+    CUZK_CUDA(cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->copy));
+    CUZK_CUDA(cudaStreamSynchronize(s->copy));
+    return CUZK_OK;
 }
 
 cuzk_status cuzk__gpu_slot_new(cuzk_device_key *k, cuzk_slot **out, cuzk_err *err) {
-    cuzk_gpu_backend *b = (cuzk_gpu_backend *)k->backend;
     *out = NULL;
     void *mem;
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_slot)));
     cuzk_gpu_slot *s = (cuzk_gpu_slot *)mem;
     s->base.key = k;
-    (void)pthread_mutex_lock(&b->loading);
     const cuzk_status st = open_slot(s, err);
-    (void)pthread_mutex_unlock(&b->loading);
     if (st != CUZK_OK) {
         cuzk__gpu_slot_free(&s->base);
         return st;
@@ -185,35 +111,20 @@ cuzk_status cuzk__gpu_slot_new(cuzk_device_key *k, cuzk_slot **out, cuzk_err *er
     return CUZK_OK;
 }
 
-/* Waits for everything that the slot has queued. */
-static void drain(cuzk_gpu_slot *s) {
-    if (s->copy) (void)cudaStreamSynchronize(s->copy);
-    if (s->main) (void)cudaStreamSynchronize(s->main->stream);
-    for (cuzk_cuda *aux : s->aux)
-        if (aux) (void)cudaStreamSynchronize(aux->stream);
-    for (const cuzk__gpu_lane &lane : s->lane)
-        if (lane.dev) (void)cudaStreamSynchronize(lane.dev->stream);
+static cudaEvent_t done_event(const cuzk_gpu_slot *s) {
+    return backend_of(s)->work.done[s->number % CUZK__DONE_RING];
 }
 
 void cuzk__gpu_slot_free(cuzk_slot *base) {
     cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
     if (!s) return;
     (void)cudaSetDevice(backend_of(s)->dev->ordinal);
-    drain(s);
-    if (s->arena.base) {
-        (void)cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->main->stream);
-        (void)cudaStreamSynchronize(s->main->stream);
+    if (s->computed) (void)cudaEventSynchronize(done_event(s));
+    if (s->arena.base) (void)cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->copy);
+    if (s->copy) {
+        (void)cudaStreamSynchronize(s->copy);
+        (void)cudaStreamDestroy(s->copy);
     }
-    for (cuzk__gpu_lane &lane : s->lane) {
-        cuzk_cuda_msm_free(lane.msm);
-        cuzk_cuda_bits_free(lane.many);
-        cuzk_wipe(&lane.sorted, sizeof lane.sorted);
-        cuzk_cuda_close(lane.dev);
-    }
-    for (cuzk_cuda *aux : s->aux)
-        cuzk_cuda_close(aux);
-    cuzk_cuda_close(s->main);
-    if (s->copy) (void)cudaStreamDestroy(s->copy);
     for (cudaEvent_t e : s->ev)
         if (e) (void)cudaEventDestroy(e);
     if (s->arena.base) (void)cudaFree(s->arena.base);
@@ -250,6 +161,7 @@ cuzk_status cuzk__gpu_stage(cuzk_slot *base, const cuzk_wires *wires, cuzk_err *
     const cuzk_proving_key *key = data_of(s);
     const size_t full = full_bytes(key), bits = bit_bytes(key);
     CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
+    if (s->computed) CUZK_CUDA(cudaEventSynchronize(done_event(s)));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED0], s->copy));
     if (bits) {
         memcpy(s->pinned + full, wires->bits, bits - 8);
@@ -277,13 +189,24 @@ static cudaEvent_t lane_event(const cuzk_gpu_slot *s, cuzk__query_id id, int whi
 }
 enum { LANE_BEGIN, LANE_COUNTED, LANE_END };
 
+static cuzk__gpu_work *work_of(const cuzk_gpu_slot *s) {
+    return &backend_of(s)->work;
+}
+static const cuzk__gpu_view *view_of(const cuzk_gpu_slot *s) {
+    return &key_of(s)->view;
+}
+/* The full values as plain scalars. */
+static const char *plain_of(const cuzk_gpu_slot *s) {
+    return view_of(s)->plain ? view_of(s)->plain : s->full;
+}
+
 /* The sum of listed points: chosen, added, and on their way to the host. */
 static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *scalars,
                               cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
-    cuzk__gpu_lane *lane = &s->lane[id];
+    const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
+    const cuzk__gpu_result *to = &s->result[id];
     const cuzk_cuda *dev = lane->dev;
-    const size_t last = CUZK__SUM_LAST * q->ops->xyzz_bytes;
     const cuzk__choice c = {(const uint4 *)scalars,
                             (const uint32_t *)s->bits,
                             q->slots,
@@ -291,23 +214,25 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
                             q->n,
                             lane->counts,
                             lane->list};
+    CUZK_CUDA(cudaMemsetAsync(lane->counts, 0, 8, dev->stream));
     if (q->window) {
         CUZK_TRY(cuzk__choose_digits(dev, &c, q->window, q->windows, err));
     } else {
         CUZK_TRY(cuzk__choose_ones(dev, &c, (uint4 *)lane->rest, lane->map, err));
-        CUZK_CUDA(cudaMemcpyAsync(lane->host_counts, lane->counts, 8, cudaMemcpyDeviceToHost,
-                                  dev->stream));
+        CUZK_CUDA(
+            cudaMemcpyAsync(to->counts, lane->counts, 8, cudaMemcpyDeviceToHost, dev->stream));
         CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_COUNTED), dev->stream));
+        s->bytes_out += 8;
     }
-    if (!q->window) s->bytes_out += 8;
+    CUZK_CUDA(cudaEventRecord(work_of(s)->read[id], dev->stream));
     if (lane->many) {
         s->bytes_out += q->ops->xyzz_bytes;
-        return cuzk_cuda_bits_queue_list(lane->many, lane->list, lane->counts, err);
+        return cuzk__cuda_bits_queue_list(lane->many, lane->list, lane->counts, to->last, err);
     }
     CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
     CUZK_CUDA(
-        cudaMemcpyAsync(lane->host_last, lane->last, last, cudaMemcpyDeviceToHost, dev->stream));
-    s->bytes_out += last;
+        cudaMemcpyAsync(to->last, lane->last, last_bytes(q), cudaMemcpyDeviceToHost, dev->stream));
+    s->bytes_out += last_bytes(q);
     return CUZK_OK;
 }
 
@@ -315,10 +240,10 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
 static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t after,
                              const void *scalars, cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
-    const cudaStream_t stream = s->lane[id].dev->stream;
+    const cudaStream_t stream = view_of(s)->lane[id].dev->stream;
     CUZK_CUDA(cudaStreamWaitEvent(stream, after, 0));
     CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_BEGIN), stream));
-    if (is_listed(id, q)) CUZK_TRY(queue_list(s, id, scalars, err));
+    if (cuzk__gpu_is_listed(id, q)) CUZK_TRY(queue_list(s, id, scalars, err));
     if (!q->msm) CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), stream));
     return CUZK_OK;
 }
@@ -327,16 +252,17 @@ static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t af
 static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const cuzk_curve_id curve = key->curve->id;
-    const cuzk_cuda *dev = s->main;
+    const cuzk_cuda *dev = work_of(s)->main;
+    char *plain = view_of(s)->plain ? view_of(s)->plain : s->full;
     CUZK_CUDA(cudaStreamWaitEvent(dev->stream, s->ev[CUZK__EV_STAGED], 0));
+    CUZK_TRY(cuzk__gpu_work_begin(work_of(s), key_of(s), err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_START], dev->stream));
-    CUZK_CUDA(cudaMemsetAsync(s->counts, 0, 2 * CUZK__QUERIES * 4, dev->stream));
     if (key->r1cs && !s->montgomery) {
-        CUZK_CUDA(cudaMemcpyAsync(s->plain, s->full, full_bytes(key), cudaMemcpyDeviceToDevice,
+        CUZK_CUDA(cudaMemcpyAsync(plain, s->full, full_bytes(key), cudaMemcpyDeviceToDevice,
                                   dev->stream));
         CUZK_TRY(cuzk__vec_to_mont(dev, curve, s->full, s->full, key->n_full, err));
     } else if (s->montgomery) {
-        CUZK_TRY(cuzk__vec_from_mont(dev, curve, s->plain, s->full, key->n_full, err));
+        CUZK_TRY(cuzk__vec_from_mont(dev, curve, plain, s->full, key->n_full, err));
     }
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_WIRES], dev->stream));
     return CUZK_OK;
@@ -363,11 +289,11 @@ static cuzk_status quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_curve_id curve = key->curve->id;
     const bool values = key->h_form == CUZK_H_COSET_VALUES;
     const size_t n = (size_t)1 << key->log2_domain;
-    char *a = s->abc, *b = a + 32 * n, *c = b + 32 * n;
+    char *a = view_of(s)->abc, *b = a + 32 * n, *c = b + 32 * n;
     const bool small = key->log2_domain <= SMALL_DOMAIN;
-    cuzk_cuda *dev[3] = {s->main, s->main, s->main};
+    cuzk_cuda *main = work_of(s)->main, *dev[3] = {main, main, main};
     for (int i = 1; i < 3 && small; i++) {
-        dev[i] = s->aux[i - 1];
+        dev[i] = work_of(s)->aux[i - 1];
         CUZK_CUDA(cudaStreamWaitEvent(dev[i]->stream, s->ev[CUZK__EV_EVAL], 0));
     }
     CUZK_TRY(to_coset(s, dev[1], b, err));
@@ -379,14 +305,14 @@ static cuzk_status quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     for (int i = 1; i < 3 && small; i++) {
         const cudaEvent_t e = s->ev[i == 1 ? CUZK__EV_NTT1 : CUZK__EV_NTT2];
         CUZK_CUDA(cudaEventRecord(e, dev[i]->stream));
-        CUZK_CUDA(cudaStreamWaitEvent(s->main->stream, e, 0));
+        CUZK_CUDA(cudaStreamWaitEvent(main->stream, e, 0));
     }
-    if (values) return cuzk__vec_quotient(s->main, curve, a, a, b, c, n, err);
+    if (values) return cuzk__vec_quotient(main, curve, a, a, b, c, n, err);
     /* On the coset x^n = -1, so the polynomial D of degree below n with the values a b there is
      * C - 2 H, for a b = C + H (x^n - 1). */
-    CUZK_TRY(cuzk__vec_product(s->main, curve, a, a, b, n, err));
-    CUZK_TRY(transform(s, s->main, a, CUZK_NTT_INVERSE, CUZK_NTT_NR, key_of(s)->from_coset, err));
-    return cuzk__vec_half_difference(s->main, curve, a, c, a, n, err);
+    CUZK_TRY(cuzk__vec_product(main, curve, a, a, b, n, err));
+    CUZK_TRY(transform(s, main, a, CUZK_NTT_INVERSE, CUZK_NTT_NR, key_of(s)->from_coset, err));
+    return cuzk__vec_half_difference(main, curve, a, c, a, n, err);
 }
 
 /* a, and b behind it; what a compact system's rows leave of the domain is zero. */
@@ -394,27 +320,29 @@ static cuzk_status rows(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const cuzk_r1cs *r = key->r1cs;
     const size_t n = (size_t)1 << key->log2_domain;
-    char *a = s->abc, *b = a + 32 * n;
-    if (!r) return cuzk__gpu_rows_eval(&key_of(s)->rows, s->main, key->curve->id, s->plain, a, err);
+    char *a = view_of(s)->abc, *b = a + 32 * n;
+    const cuzk_cuda *main = work_of(s)->main;
+    if (!r) return cuzk__gpu_rows_eval(&key_of(s)->rows, main, key->curve->id, plain_of(s), a, err);
     const size_t used = (size_t)r->n_rows + r->n_inputs;
-    CUZK_CUDA(cudaMemsetAsync(a + 32 * used, 0, 32 * (n - used), s->main->stream));
-    CUZK_CUDA(cudaMemsetAsync(b + 32 * used, 0, 32 * (n - used), s->main->stream));
-    return cuzk_cuda_r1cs_eval(key_of(s)->r1cs, s->main, s->bits, s->full, a, b, err);
+    CUZK_CUDA(cudaMemsetAsync(a + 32 * used, 0, 32 * (n - used), main->stream));
+    CUZK_CUDA(cudaMemsetAsync(b + 32 * used, 0, 32 * (n - used), main->stream));
+    return cuzk_cuda_r1cs_eval(key_of(s)->r1cs, main, s->bits, s->full, a, b, err);
 }
 
 static cuzk_status rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const size_t n = (size_t)1 << key->log2_domain;
-    char *a = s->abc, *b = a + 32 * n, *c = b + 32 * n;
+    char *a = view_of(s)->abc, *b = a + 32 * n, *c = b + 32 * n;
+    const cuzk_cuda *main = work_of(s)->main;
     CUZK_TRY(rows(s, err));
-    CUZK_TRY(cuzk__vec_product(s->main, key->curve->id, c, a, b, n, err));
-    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_EVAL], s->main->stream));
+    CUZK_TRY(cuzk__vec_product(main, key->curve->id, c, a, b, n, err));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_EVAL], main->stream));
     CUZK_TRY(quotient(s, err));
-    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_H], s->main->stream));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_H], main->stream));
     return CUZK_OK;
 }
 
-/* Drives one sorted sum: it waits for counts on the way. */
+/* Queues the rest of one sorted sum: it waits for counts on the way. */
 struct drive_job {
     cuzk_gpu_slot *s;
     cuzk_status st[CUZK__QUERIES];
@@ -422,14 +350,17 @@ struct drive_job {
 };
 
 static cuzk_status drive_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
-    cuzk__gpu_lane *lane = &s->lane[id];
+    const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
+    cuzk__gpu_result *to = &s->result[id];
     CUZK_CUDA(cudaSetDevice(lane->dev->ordinal));
     if (id == CUZK__Q_H) {
-        CUZK_TRY(cuzk_cuda_msm_run(lane->msm, s->abc, &lane->sorted, err));
+        CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, view_of(s)->abc, NULL,
+                                      (size_t)1 << data_of(s)->log2_domain, work_of(s)->read[id],
+                                      to->sorted, &to->any, err));
     } else {
         CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_COUNTED)));
-        CUZK_TRY(cuzk_cuda_msm_run_some(lane->msm, lane->rest, lane->map, lane->host_counts[1],
-                                        &lane->sorted, err));
+        CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, lane->rest, lane->map, to->counts[1], NULL,
+                                      to->sorted, &to->any, err));
     }
     CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), lane->dev->stream));
     return CUZK_OK;
@@ -442,12 +373,12 @@ static const cuzk__query_id order[CUZK__QUERIES] = {CUZK__Q_H, CUZK__Q_B2, CUZK_
 static void drive_task(void *ctx, size_t i) {
     drive_job *j = (drive_job *)ctx;
     const cuzk__query_id id = order[i];
-    if (j->s->lane[id].msm) j->st[id] = drive_sum(j->s, id, &j->err[id]);
+    if (view_of(j->s)->lane[id].msm) j->st[id] = drive_sum(j->s, id, &j->err[id]);
 }
 
 static cuzk_status drive(cuzk_gpu_slot *s, cuzk_err *err) {
     bool any = false;
-    for (const cuzk__gpu_lane &lane : s->lane)
+    for (const cuzk__gpu_lane &lane : view_of(s)->lane)
         any = any || lane.msm;
     if (!any) return CUZK_OK;
     drive_job job = {};
@@ -463,20 +394,38 @@ static cuzk_status drive(cuzk_gpu_slot *s, cuzk_err *err) {
 
 static cuzk_status queue_all(cuzk_gpu_slot *s, cuzk_err *err) {
     static const cuzk__query_id wires[] = {CUZK__Q_B2, CUZK__Q_A, CUZK__Q_B1, CUZK__Q_L};
-    CUZK_CUDA(cudaSetDevice(s->main->ordinal));
+    cuzk__gpu_work *w = work_of(s);
+    cudaEvent_t ends[CUZK__QUERIES];
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        ends[id] = lane_event(s, (cuzk__query_id)id, LANE_END);
+        s->result[id].any = false;
+    }
+    CUZK_CUDA(cudaSetDevice(w->main->ordinal));
     CUZK_TRY(start(s, err));
     CUZK_TRY(rows_and_quotient(s, err));
     for (const cuzk__query_id id : wires)
-        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], s->plain, err));
-    CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], s->abc, err));
-    return drive(s, err);
+        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], plain_of(s), err));
+    CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], view_of(s)->abc, err));
+    CUZK_TRY(drive(s, err));
+    return cuzk__gpu_work_end(w, key_of(s), ends, CUZK__QUERIES, &s->number, err);
 }
 
 cuzk_status cuzk__gpu_compute(cuzk_slot *base, cuzk_err *err) {
     cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
+    cuzk__gpu_work *w = work_of(s);
     if (!s->staged) return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot computes before it stages");
-    const cuzk_status st = queue_all(s, err);
-    if (st != CUZK_OK) drain(s);
+    (void)pthread_mutex_lock(&w->lock);
+    cuzk_status st;
+    if (view_of(s)->ready)
+        st = queue_all(s, err);
+    else
+        st = cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: its work memory is gone",
+                          data_of(s)->name);
+    if (st != CUZK_OK) {
+        cuzk__gpu_work_drain(w);
+        w->last = NULL;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
     s->staged = false;
     s->computed = st == CUZK_OK;
     return st;
@@ -486,16 +435,21 @@ cuzk_status cuzk__gpu_compute(cuzk_slot *base, cuzk_err *err) {
 
 static cuzk_status finish_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_point *out, cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
-    cuzk__gpu_lane *lane = &s->lane[id];
+    const cuzk_curve *curve = data_of(s)->curve;
+    const cuzk__gpu_result *from = &s->result[id];
     CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_END)));
     memset(out, 0, sizeof *out);
-    if (lane->many)
-        CUZK_TRY(cuzk_cuda_bits_finish(lane->many, out, err));
-    else if (is_listed(id, q))
-        q->ops->add_up(lane->host_last, CUZK__SUM_LAST, out);
-    if (lane->msm) {
-        const cuzk_group_ops *g = cuzk_curve_group(data_of(s)->curve, q->group);
-        g->add(out->b, out->b, lane->sorted.b);
+    if (cuzk__gpu_is_listed(id, q)) {
+        if (cuzk__gpu_sums_many(q))
+            cuzk__cuda_bits_combine(cuzk__cuda_group(curve->id, q->group), from->last, out);
+        else
+            q->ops->add_up(from->last, CUZK__SUM_LAST, out);
+    }
+    if (from->any) {
+        cuzk_point sorted;
+        cuzk__cuda_msm_combine(q->msm, from->sorted, &sorted);
+        cuzk_curve_group(curve, q->group)->add(out->b, out->b, sorted.b);
+        cuzk_wipe(&sorted, sizeof sorted);
     }
     return CUZK_OK;
 }
@@ -509,6 +463,22 @@ static cuzk_status stage_time(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cu
     return CUZK_OK;
 }
 
+/* From the upload's begin, or the end of the proof before if that came later: what the device spent
+ * on this one. Old ends have been overwritten: then nobody waited for anybody. */
+static cuzk_status read_device_time(const cuzk_gpu_slot *s, int64_t *ns, cuzk_err *err) {
+    const cuzk__gpu_work *w = work_of(s);
+    float all, since = 0;
+    CUZK_CUDA(cudaEventSynchronize(done_event(s)));
+    CUZK_CUDA(cudaEventElapsedTime(&all, s->ev[CUZK__EV_STAGED0], done_event(s)));
+    const uint64_t queued = __atomic_load_n(&w->proofs, __ATOMIC_ACQUIRE);
+    if (s->number > 0 && queued - s->number + 2 < CUZK__DONE_RING) {
+        const cudaEvent_t before = w->done[(s->number - 1) % CUZK__DONE_RING];
+        CUZK_CUDA(cudaEventElapsedTime(&since, s->ev[CUZK__EV_STAGED0], before));
+    }
+    *ns = (int64_t)((double)(since > 0 ? all - since : all) * 1e6);
+    return CUZK_OK;
+}
+
 static cuzk_status read_times(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cuzk_err *err) {
     const cudaEvent_t *ev = s->ev;
     CUZK_TRY(
@@ -519,14 +489,7 @@ static cuzk_status read_times(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cu
         CUZK_TRY(stage_time(s, stats, (cuzk_sums_stage)(CUZK_SUMS_MSM_A + id),
                             lane_event(s, (cuzk__query_id)id, LANE_BEGIN),
                             lane_event(s, (cuzk__query_id)id, LANE_END), err));
-    stats->device_ns = 0;
-    for (int id = 0; id < CUZK__QUERIES; id++) {
-        float ms;
-        CUZK_CUDA(cudaEventElapsedTime(&ms, ev[CUZK__EV_STAGED0],
-                                       lane_event(s, (cuzk__query_id)id, LANE_END)));
-        const int64_t ns = (int64_t)((double)ms * 1e6);
-        if (ns > stats->device_ns) stats->device_ns = ns;
-    }
+    CUZK_TRY(read_device_time(s, &stats->device_ns, err));
     stats->bytes_in = s->bytes_in;
     stats->bytes_out = s->bytes_out;
     return CUZK_OK;
@@ -538,7 +501,7 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *base, cuzk_groth16_sums *out, cuzk_sums_
     cuzk_point *to[CUZK__QUERIES] = {&out->a, &out->b1, &out->b2, &out->l, &out->h};
     if (!s->computed)
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot finishes what it computed");
-    CUZK_CUDA(cudaSetDevice(s->main->ordinal));
+    CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
     s->computed = false;
     for (int id = 0; id < CUZK__QUERIES; id++)
         CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));

@@ -5,7 +5,7 @@
 
 #include "backend/cuda/digits.cuh"
 #include "backend/cuda/msm_points.cuh"
-#include "backend/cuda/prover.cuh"
+#include "backend/cuda/sum_ops.cuh"
 
 extern "C" {
 #include "backend/cuda/sum_combine.h"

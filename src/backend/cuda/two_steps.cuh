@@ -1,0 +1,25 @@
+/* Sums in two steps, for callers that hold several results: queued up to their copy to the host,
+ * and combined there later. Handles as in cuda.h. */
+#ifndef CUZK_BACKEND_CUDA_TWO_STEPS_CUH
+#define CUZK_BACKEND_CUDA_TWO_STEPS_CUH
+
+#include "backend/cuda/cuda_internal.h"
+
+/* Pinned bytes that a run of this plan leaves. */
+size_t cuzk__cuda_msm_result_bytes(const cuzk_cuda_msm *m);
+/* cuzk_cuda_msm_run_some up to the last kernel and the copy to `result`, pinned memory of
+ * cuzk__cuda_msm_result_bytes: waits for the counts on the way only. *any: whether result will hold
+ * anything; else the sum is infinity. read: NULL, or recorded once the scalars have been read. */
+cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
+                                 size_t n, cudaEvent_t read, void *result, bool *any,
+                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* Host: the sum, once the stream has come there. m: any plan that shares the table. */
+void cuzk__cuda_msm_combine(const cuzk_cuda_msm *m, const void *result, cuzk_point *out);
+
+/* cuzk_cuda_bits_queue_list into `result`, pinned memory of one sum in XYZZ. */
+cuzk_status cuzk__cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
+                                       const uint32_t *count, void *result,
+                                       cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk__cuda_bits_combine(const cuzk__cuda_group_ops *g, const void *result, cuzk_point *out);
+
+#endif
