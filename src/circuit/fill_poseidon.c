@@ -6,6 +6,7 @@
 #include "circuit/poseidon_lanes.h"
 #include "field/fields.h"
 #include "r1cs/eval.h"
+#include "witness/program.h"
 
 #include <string.h>
 
@@ -170,8 +171,33 @@ static void release(void *state) {
     cuzk_free(state);
 }
 
-const cuzk_filler cuzk__filler_poseidon = {"poseidon", prepare_hash, fill_poseidon, release,
-                                           fill_poseidons};
+/* What a device needs to know of a hash but its inputs. */
+static cuzk_status describe_rounds(cuzk_work_builder *b, cuzk_work *work, const cuzk_poseidon *p,
+                                   uint64_t tag) {
+    const uint32_t t = p->t;
+    const cuzk_u256 *const from[] = {p->crc, p->mds, p->pre, p->sparse};
+    const uint32_t n[] = {CUZK_POSEIDON_FULL * t + p->n_partial, t * t, t * t,
+                          p->n_partial * (2 * t - 1)};
+    fr unused[3], *u = unused, x;
+    const fr *const first = &x;
+    const uint32_t one = 1;
+    work->t = t;
+    work->n_partial = p->n_partial;
+    CUZK_TRY(cuzk_work_add_consts(b, &work->consts, from, n, 4));
+    cuzk_bls12_381_fr_from_u64(&x, tag);
+    fill_sbox(&u, &x, &p->crc[0], &p->crc[t], false);
+    return cuzk_work_add_consts(b, &work->first, &first, &one, 1);
+}
+
+static cuzk_status describe_hash(const void *state, cuzk_work_builder *b, cuzk_work *work) {
+    const struct hash_state *h = state;
+    work->kind = CUZK_WORK_HASH;
+    CUZK_TRY(cuzk_work_add_inputs(b, work, h->in, h->arity));
+    return describe_rounds(b, work, h->p, h->tag);
+}
+
+const cuzk_filler cuzk__filler_poseidon = {"poseidon", prepare_hash,   fill_poseidon,
+                                           release,    fill_poseidons, describe_hash};
 
 /* ---- tree levels ---- */
 
@@ -320,10 +346,23 @@ static void fill_levels(const void *state, cuzk_witness *w, const cuzk_r1cs_inst
     fill_many(&m, l->p, cuzk_poseidon_tree_tag(l->arity), n);
 }
 
-const cuzk_filler cuzk__filler_level = {"tree level", prepare_level, fill_level, release,
-                                        fill_levels};
-const cuzk_filler cuzk__filler_level_with = {"tree step", prepare_level_with, fill_level, release,
-                                             fill_levels};
+static cuzk_status describe_level(const void *state, cuzk_work_builder *b, cuzk_work *work) {
+    const struct level_state *l = state;
+    work->kind = CUZK_WORK_LEVEL;
+    CUZK_TRY(cuzk_work_add_inputs(b, work, &l->cur, 1));
+    if (l->own) {
+        CUZK_TRY(cuzk_work_add_own(b, work, true, l->n_bits));
+        CUZK_TRY(cuzk_work_add_own(b, work, false, l->arity - 1));
+    } else {
+        CUZK_TRY(cuzk_work_add_inputs(b, work, l->in, l->n_bits + l->arity - 1));
+    }
+    return describe_rounds(b, work, l->p, cuzk_poseidon_tree_tag(l->arity));
+}
+
+const cuzk_filler cuzk__filler_level = {"tree level", prepare_level, fill_level,
+                                        release,      fill_levels,   describe_level};
+const cuzk_filler cuzk__filler_level_with = {"tree step", prepare_level_with, fill_level,
+                                             release,     fill_levels,        describe_level};
 
 /* ---- bits of a number ---- */
 
@@ -346,7 +385,14 @@ static cuzk_status prepare_bits(void **out, const cuzk_r1cs *r, const cuzk_r1cs_
                : CUZK_STATUS_BAD_INPUT;
 }
 
-const cuzk_filler cuzk__filler_bits = {"bits", prepare_bits, fill_bits, NULL, NULL};
+static cuzk_status describe_bits(const void *state, cuzk_work_builder *b, cuzk_work *work) {
+    static const uint32_t port = 1;
+    (void)state;
+    work->kind = CUZK_WORK_BITS;
+    return cuzk_work_add_inputs(b, work, &port, 1);
+}
+
+const cuzk_filler cuzk__filler_bits = {"bits", prepare_bits, fill_bits, NULL, NULL, describe_bits};
 
 /* ---- all of them ---- */
 

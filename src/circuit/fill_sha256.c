@@ -9,13 +9,13 @@
 #include "circuit/fillers.h"
 
 #include "base/mem.h"
-#include "circuit/sha256_constants.h"
 #include "r1cs/eval.h"
+#include "witness/program.h"
+#include "witness/sha256_constants.h"
 
 #include <string.h>
 
-enum { IN_BITS = 256 + 512, SCHEDULE_OPS = 5, ROUND_OPS = 8, FINAL_OPS = 8 };
-enum { N_OPS = 48 * SCHEDULE_OPS + 64 * ROUND_OPS + FINAL_OPS };
+enum { IN_BITS = 256 + 512, N_OPS = CUZK_SHA256_OPS };
 
 /* What an operation allocates. Majority: `mask` marks bits with two wires (maj, bc), `single`
  * those with one. Additions: mask is 1 when the result has wires. */
@@ -202,30 +202,25 @@ static sym sym_of(uint32_t in) {
     return not ? NOT : IS;
 }
 
+/* How many wires operation i has. */
+static uint32_t wires_of(const struct op *o, uint32_t i) {
+    uint32_t sum_bits;
+    const cuzk_sha256_what what = cuzk_sha256_op_what(i, &sum_bits);
+    if (what == CUZK_SHA256_SUM) return o->mask ? sum_bits : 0;
+    return (uint32_t)__builtin_popcount(o->mask) * (what == CUZK_SHA256_MAJ ? 2 : 1) +
+           (uint32_t)__builtin_popcount(o->single);
+}
+
 /* Whether the shape has exactly the wires that fill writes, and bits where it reads bits. */
 static bool fits(const struct program *p, const cuzk_r1cs *r, const cuzk_r1cs_shape *s) {
-    static const uint32_t final_bits[FINAL_OPS] = {35, 33, 33, 33, 35, 33, 33, 33};
     uint32_t n = 0;
     for (uint32_t i = 0; i < IN_BITS; i++) {
         const uint32_t col = p->in[i] & ~CUZK_CALL_NOT;
         if (col >= cuzk_r1cs_first_aux_col(s) || (col && !cuzk_r1cs_col_is_bit(r, s, col)))
             return false;
     }
-    for (uint32_t i = 0; i < N_OPS; i++) {
-        const struct op *o = &p->op[i];
-        const uint32_t in_round = i < 48 * SCHEDULE_OPS ? 0 : (i - 48 * SCHEDULE_OPS) % ROUND_OPS;
-        if (i >= N_OPS - FINAL_OPS)
-            n += o->mask ? final_bits[i - (N_OPS - FINAL_OPS)] : 0;
-        else if (i < 48 * SCHEDULE_OPS && i % SCHEDULE_OPS == SCHEDULE_OPS - 1)
-            n += o->mask ? 34 : 0;
-        else if (i < 48 * SCHEDULE_OPS)
-            n += (uint32_t)__builtin_popcount(o->mask);
-        else if (in_round == 0 || in_round == 4)
-            n += o->mask ? 35 : 0;
-        else
-            n += (uint32_t)__builtin_popcount(o->mask) * (in_round == 7 ? 2 : 1) +
-                 (uint32_t)__builtin_popcount(o->single);
-    }
+    for (uint32_t i = 0; i < N_OPS; i++)
+        n += wires_of(&p->op[i], i);
     return n == s->n_bits && n == s->n_aux && s->n_full == 0 && s->n_inputs == 0;
 }
 
@@ -399,4 +394,20 @@ static void fill(const void *ctx, cuzk_witness *wit, const cuzk_r1cs_inst *inst,
     if (o.n) *o.p = o.acc;
 }
 
-const cuzk_filler cuzk__filler_sha256 = {"sha256 compression", prepare, fill, release, NULL};
+static cuzk_status describe(const void *state, cuzk_work_builder *b, cuzk_work *work) {
+    const struct program *p = state;
+    uint32_t bit = 0;
+    work->kind = CUZK_WORK_SHA256;
+    CUZK_TRY(cuzk_work_add_inputs(b, work, p->in, IN_BITS));
+    cuzk_sha256_op *to = cuzk_work_add_sha256(b, work);
+    if (!to) return CUZK_STATUS_NO_MEMORY;
+    for (uint32_t i = 0; i < N_OPS; i++) {
+        const struct op *o = &p->op[i];
+        to[i] = (cuzk_sha256_op){o->mask, o->single, o->neg, bit};
+        bit += wires_of(o, i);
+    }
+    return CUZK_OK;
+}
+
+const cuzk_filler cuzk__filler_sha256 = {
+    "sha256 compression", prepare, fill, release, NULL, describe};

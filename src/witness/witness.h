@@ -21,6 +21,9 @@ size_t cuzk_witness_full_bytes(const cuzk_r1cs *r);
 /* Wipes and frees. NULL is ignored. */
 void cuzk_witness_free(cuzk_witness *w);
 
+struct cuzk_work;
+struct cuzk_work_builder;
+
 /* A faster way to fill the own wires of one kind of block (a gadget's) than walking its rows: a
  * second description of the gadget, tested wire for wire against the first. Own bits are at bit
  * inst->bit0 on, own full values at inst->full0 on, each in order of allocation; both are zero. */
@@ -38,6 +41,8 @@ typedef struct cuzk_filler {
      * NULL: one by one. */
     void (*fill_many)(const void *state, cuzk_witness *w, const cuzk_r1cs_inst *const *inst,
                       const uint32_t *const *slots, uint32_t n);
+    /* Says to a device what fill does (witness/program.h); NULL: it walks the rows. */
+    cuzk_status (*describe)(const void *state, struct cuzk_work_builder *b, struct cuzk_work *work);
 } cuzk_filler;
 enum { CUZK_FILL_MANY = 8 };
 

@@ -7,7 +7,7 @@
  * ends the compression. The working variables a and e of a round are kept as lists of operands
  * and only added in the next round. */
 #include "circuit/gadgets.h"
-#include "circuit/sha256_constants.h"
+#include "witness/sha256_constants.h"
 
 enum { WORD = 32, MAX_OPS = 8, CAPACITY = 254 };
 
