@@ -1,15 +1,17 @@
 #include "base/log.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { LINES_A_MINUTE = 5 };
 
 static _Atomic int log_fd = STDERR_FILENO, log_level = CUZK_LOG_INFO, log_format = CUZK_LOG_TEXT;
 
@@ -82,15 +84,16 @@ unsigned long cuzk_log_lost(void) {
     return atomic_load(&lost);
 }
 
-void cuzk_log(cuzk_log_level level, const char *component, const char *job, const char *fmt, ...) {
+/* left_out: lines of the kind before this one. */
+static CUZK_PRINTF(5, 0) void put(cuzk_log_level level, const char *component, const char *job,
+                                  unsigned left_out, const char *fmt, va_list ap) {
     static const int severity[] = {3, 4, 6, 7, 7}; /* syslog's */
-    if (!cuzk_log_on(level)) return;
     const int before = errno;
-    char message[2048];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
-    va_end(ap);
+    char message[2048 + 64];
+    vsnprintf(message, 2048, fmt, ap);
+    if (left_out)
+        snprintf(message + strlen(message), 64, " (%u such lines before it were left out)",
+                 left_out);
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f) *p = ' ';
     cuzk_buf b = CUZK_BUF_INIT;
@@ -111,4 +114,30 @@ void cuzk_log(cuzk_log_level level, const char *component, const char *job, cons
     if (cuzk_buf_status(&b) == CUZK_OK) put_line(atomic_load(&log_fd), &b);
     cuzk_buf_free(&b);
     errno = before;
+}
+
+void cuzk_log(cuzk_log_level level, const char *component, const char *job, const char *fmt, ...) {
+    if (!cuzk_log_on(level)) return;
+    va_list ap;
+    va_start(ap, fmt);
+    put(level, component, job, 0, fmt, ap);
+    va_end(ap);
+}
+
+void cuzk_log_limited(cuzk_log_limit *limit, cuzk_log_level level, const char *component,
+                      const char *job, const char *fmt, ...) {
+    const int64_t minute = INT64_C(60000000000), now = cuzk_now_ns();
+    int64_t since = atomic_load(&limit->since_ns);
+    if (!cuzk_log_on(level)) return;
+    if ((!since || now - since >= minute) &&
+        atomic_compare_exchange_strong(&limit->since_ns, &since, now))
+        atomic_store(&limit->lines, 0);
+    if (atomic_fetch_add(&limit->lines, 1) >= LINES_A_MINUTE) {
+        atomic_fetch_add(&limit->left_out, 1);
+        return;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    put(level, component, job, atomic_exchange(&limit->left_out, 0), fmt, ap);
+    va_end(ap);
 }

@@ -6,7 +6,9 @@
 
 #include "base/status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define CUZK_LOG_LEVELS(X)                                                                         \
     X(ERROR, "error")                                                                              \
@@ -42,6 +44,15 @@ bool cuzk_log_on(cuzk_log_level level);
  * counted. */
 void cuzk_log(cuzk_log_level level, const char *component, const char *job, const char *fmt, ...)
     CUZK_PRINTF(4, 5);
+
+/* The same for what may happen again and again: at most five lines a minute for each limit (zeroed,
+ * kept by whoever logs); the next one says how many were left out. Any thread. */
+typedef struct cuzk_log_limit {
+    _Atomic int64_t since_ns; /* the minute's beginning; 0: none yet */
+    _Atomic unsigned lines, left_out;
+} cuzk_log_limit;
+void cuzk_log_limited(cuzk_log_limit *limit, cuzk_log_level level, const char *component,
+                      const char *job, const char *fmt, ...) CUZK_PRINTF(5, 6);
 
 /* Lines lost since the start. */
 unsigned long cuzk_log_lost(void);

@@ -348,7 +348,8 @@ void cuzk_local_free(cuzk_local *l) {
 }
 
 /* A device of this process is not lost by itself. */
-static void on_lost(void *self, void (*lost)(void *ctx, uint32_t device), void *ctx) {
+static void on_lost(void *self, void (*lost)(void *ctx, uint32_t device, const char *why),
+                    void *ctx) {
     (void)self;
     (void)lost;
     (void)ctx;

@@ -3,6 +3,7 @@
 #ifndef CUZK_ENGINE_JOURNAL_INTERNAL_H
 #define CUZK_ENGINE_JOURNAL_INTERNAL_H
 
+#include "base/log.h"
 #include "engine/journal/db.h"
 #include "engine/journal/hooks.h"
 #include "engine/journal/journal.h"
@@ -115,6 +116,9 @@ struct cuzk_journal {
     cuzk__op *queue, **queue_end;
     bool stop;
     cuzk_journal_stats stats;
+    bool failing; /* what was logged last; the writer's, like the next two */
+    uint64_t failed_since;
+    cuzk_log_limit log_fails, log_works, log_spool;
     pthread_t thread;
     bool thread_runs;
 };

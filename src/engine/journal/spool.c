@@ -338,5 +338,9 @@ cuzk_status cuzk__spool_store(cuzk_journal *j, const uint8_t digest[CUZK__DIGEST
     }
     /* also of a file that was there: another thread may have named it a moment ago */
     if (!e) e = cuzk__step(j, CUZK_JOURNAL_SYNC_DIR, j->spool.dir, NULL);
-    return e ? spool_error(j, name, e, err) : CUZK_OK;
+    if (!e) return CUZK_OK;
+    cuzk_err why = {0};
+    const cuzk_status st = spool_error(j, name, e, &why);
+    cuzk_log_limited(&j->log_spool, CUZK_LOG_ERROR, "journal", NULL, "not stored: %s", why.msg);
+    return cuzk_err_set(err, st, "%s", why.msg);
 }

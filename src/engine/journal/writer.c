@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -231,6 +232,25 @@ static void checkpoint(cuzk_journal *j) {
     /* anything else (a full disk): the log goes on growing, and the next commit tries again */
 }
 
+/* Writing begins to fail, or works again. Only this thread changes what is compared. */
+static void log_change(cuzk_journal *j, int rc, const cuzk__op *group, uint64_t failed) {
+    const bool failing = rc != SQLITE_OK;
+    if (failing) j->failed_since += failed;
+    if (failing == j->failing) return;
+    j->failing = failing;
+    while (failing && group->next && group->err.status == CUZK_OK)
+        group = group->next;
+    if (failing)
+        cuzk_log_limited(&j->log_fails, CUZK_LOG_ERROR, "journal", NULL,
+                         "%s cannot be written, so no job is accepted: %s", j->dir,
+                         group->err.status ? group->err.msg : sqlite3_errstr(rc));
+    else
+        cuzk_log_limited(&j->log_works, CUZK_LOG_INFO, "journal", NULL,
+                         "%s can be written again; %" PRIu64 " requests had failed", j->dir,
+                         j->failed_since);
+    if (!failing) j->failed_since = 0;
+}
+
 static void serve_group(cuzk_journal *j, cuzk__op *group, uint64_t n) {
     const int64_t start = cuzk_now_ns();
     uint64_t failed = 0, commits = 1;
@@ -242,6 +262,7 @@ static void serve_group(cuzk_journal *j, cuzk__op *group, uint64_t n) {
     for (cuzk__op *op = group; op; op = op->next)
         failed += op->err.status == CUZK_STATUS_IO || op->err.status == CUZK_STATUS_NO_MEMORY;
     forget_in_flight(j, group);
+    log_change(j, rc, group, failed);
     pthread_mutex_lock(&j->queue_lock);
     j->stats.waiting -= n;
     j->stats.requests += n;

@@ -56,10 +56,10 @@ static cuzk_status act(cuzk_mock *m, uint32_t device, cuzk_sched_stage stage, ui
     const cuzk_mock_fault fault = trouble(d, stage, w);
     if (fault == CUZK_MOCK_CRASH) {
         lose(m, d);
-        void (*lost)(void *, uint32_t) = m->lost;
+        void (*lost)(void *, uint32_t, const char *) = m->lost;
         void *ctx = m->lost_ctx;
         pthread_mutex_unlock(&m->lock);
-        if (lost) lost(ctx, device);
+        if (lost) lost(ctx, device, "crashed, as was asked for");
         pthread_mutex_lock(&m->lock);
         return gone(device, err);
     }
@@ -119,7 +119,8 @@ static void device_close(void *self, uint32_t device) {
     pthread_mutex_unlock(&m->lock);
 }
 
-static void device_on_lost(void *self, void (*lost)(void *ctx, uint32_t device), void *ctx) {
+static void device_on_lost(void *self, void (*lost)(void *ctx, uint32_t device, const char *why),
+                           void *ctx) {
     cuzk_mock *m = self;
     pthread_mutex_lock(&m->lock);
     m->lost = lost;
@@ -248,8 +249,8 @@ const cuzk_device_ops cuzk__mock_devices = {
 void cuzk_mock_crash(cuzk_mock *m, uint32_t device) {
     pthread_mutex_lock(&m->lock);
     lose(m, &m->devices[device]);
-    void (*lost)(void *, uint32_t) = m->lost;
+    void (*lost)(void *, uint32_t, const char *) = m->lost;
     void *ctx = m->lost_ctx;
     pthread_mutex_unlock(&m->lock);
-    if (lost) lost(ctx, device);
+    if (lost) lost(ctx, device, "crashed, as was asked for");
 }

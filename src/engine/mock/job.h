@@ -60,7 +60,7 @@ struct cuzk_mock {
     } keys[MOCK_KEYS];
     uint32_t n_keys;
     cuzk_mock_stats stats;
-    void (*lost)(void *ctx, uint32_t device);
+    void (*lost)(void *ctx, uint32_t device, const char *why);
     void *lost_ctx;
     struct mock_device {
         pthread_cond_t wake; /* the device was closed or lost */

@@ -53,7 +53,7 @@ typedef struct device {
 
 struct cuzk_remote {
     cuzk_remote_config config;
-    void (*lost)(void *ctx, uint32_t device);
+    void (*lost)(void *ctx, uint32_t device, const char *why);
     void *lost_ctx;
     device devices[CUZK_REMOTE_DEVICES];
 };
@@ -128,7 +128,7 @@ static void *keep(void *arg) {
     memcpy(d->why, how, sizeof d->why);
     end_calls(d, asked ? "was closed" : how);
     (void)pthread_mutex_unlock(&d->lock);
-    if (!asked && d->remote->lost) d->remote->lost(d->remote->lost_ctx, d->number);
+    if (!asked && d->remote->lost) d->remote->lost(d->remote->lost_ctx, d->number, how);
     return NULL;
 }
 
@@ -264,7 +264,8 @@ static cuzk_status open_device(void *self, uint32_t n, cuzk_engine_device_info *
     return st;
 }
 
-static void on_lost(void *self, void (*lost)(void *ctx, uint32_t device), void *ctx) {
+static void on_lost(void *self, void (*lost)(void *ctx, uint32_t device, const char *why),
+                    void *ctx) {
     cuzk_remote *remote = self;
     remote->lost = lost;
     remote->lost_ctx = ctx;

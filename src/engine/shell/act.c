@@ -221,8 +221,9 @@ void cuzk__shell_act(cuzk_engine *e, const cuzk_sched_action *a) {
     case CUZK_ACT_DRAINED:
         act_drained(e);
         break;
-    case CUZK_ACT_QUARANTINE: /* shown with the scheduler's figures of the shell_dev */
+    case CUZK_ACT_QUARANTINE:
     case CUZK_ACT_RESTORE:
+        cuzk__shell_device_aside(&e->devices[a->device], a->type == CUZK_ACT_QUARANTINE);
         break;
     }
 }

@@ -40,10 +40,18 @@ void cuzk__shell_device_lost(shell_dev *d, const char *why) {
     pthread_mutex_unlock(&d->lock);
 }
 
-void cuzk__shell_on_lost(void *engine, uint32_t device) {
+void cuzk__shell_on_lost(void *engine, uint32_t device, const char *why) {
     cuzk_engine *e = engine;
-    if (device < e->n_devices)
-        cuzk__shell_device_lost(&e->devices[device], "its worker ended unexpectedly");
+    char text[256];
+    snprintf(text, sizeof text, "its worker %.200s", why);
+    if (device < e->n_devices) cuzk__shell_device_lost(&e->devices[device], text);
+}
+
+void cuzk__shell_device_aside(shell_dev *d, bool aside) {
+    pthread_mutex_lock(&d->lock);
+    d->aside = aside;
+    pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
 }
 
 /* d->lock is held. */
@@ -126,12 +134,64 @@ static void watch_calls(shell_dev *d) {
     }
 }
 
+/* What the owner said since. d->lock is held, and is not while this logs. */
+static void log_aside(shell_dev *d, bool *said) {
+    char why[CUZK_ENGINE_MESSAGE], name[96];
+    if (d->aside == *said) return;
+    const bool aside = *said = d->aside;
+    memcpy(why, d->trouble, sizeof why);
+    memcpy(name, d->info.name, sizeof name);
+    pthread_mutex_unlock(&d->lock);
+    if (aside)
+        cuzk_log_limited(&d->log.aside, CUZK_LOG_ERROR, "engine", NULL,
+                         "device %u (%s) is set aside after repeated faults%s: %s", d->index, name,
+                         d->e->config.quarantine_ns > 0 ? " for a while" : " until it is restored",
+                         why[0] ? why : "its worker was lost");
+    else
+        cuzk_log_limited(&d->log.back, CUZK_LOG_INFO, "engine", NULL,
+                         "device %u (%s) takes work again", d->index, name);
+    pthread_mutex_lock(&d->lock);
+}
+
+/* How an attempt to open it ended. */
+static void log_open(shell_dev *d, bool opened, bool again, int64_t backoff) {
+    char why[CUZK_ENGINE_MESSAGE], name[96];
+    pthread_mutex_lock(&d->lock);
+    memcpy(why, d->trouble, sizeof why);
+    memcpy(name, d->info.name, sizeof name);
+    const int pid = d->info.pid;
+    const bool quit = d->quit;
+    pthread_mutex_unlock(&d->lock);
+    if (quit) return;
+    if (!opened)
+        cuzk_log_limited(&d->log.lost, CUZK_LOG_WARN, "engine", NULL,
+                         "device %u: %s; tried again in %.1f s", d->index, why,
+                         (double)backoff * 1e-3);
+    else if (again)
+        cuzk_log_limited(&d->log.up, CUZK_LOG_INFO, "engine", NULL,
+                         "device %u (%s) is up again, process %d", d->index, name, pid);
+}
+
+/* Why it is up no more. */
+static void log_lost(shell_dev *d, int64_t backoff) {
+    char why[CUZK_ENGINE_MESSAGE];
+    pthread_mutex_lock(&d->lock);
+    memcpy(why, d->trouble, sizeof why);
+    const bool quit = d->quit;
+    pthread_mutex_unlock(&d->lock);
+    if (!quit)
+        cuzk_log_limited(&d->log.lost, CUZK_LOG_WARN, "engine", NULL,
+                         "device %u is lost: %s; started again in %.1f s", d->index, why,
+                         (double)backoff * 1e-3);
+}
+
 /* While it is up; d->lock is held. */
-static void stand_by(shell_dev *d) {
+static void stand_by(shell_dev *d, bool *aside) {
     const int64_t hang = d->e->config.hang_ns / MS / 4;
     const int64_t pause = hang <= 0 || hang > WATCH_MS ? WATCH_MS : hang < 1 ? 1 : hang;
     while (d->up && !d->quit) {
         wait_ms(d, pause);
+        log_aside(d, aside);
         watch_calls(d);
     }
 }
@@ -160,6 +220,7 @@ void *cuzk__shell_supervise(void *arg) {
     shell_dev *d = arg;
     cuzk_engine *e = d->e;
     int64_t backoff = BACKOFF_MS;
+    bool aside = false, again = false;
     char name[16];
     snprintf(name, sizeof name, "device %u", d->index);
     pthread_setname_np(pthread_self(), name);
@@ -168,12 +229,15 @@ void *cuzk__shell_supervise(void *arg) {
     for (;;) {
         const int64_t begin = cuzk_now_ns();
         const bool opened = open_once(d);
+        log_open(d, opened, again, backoff);
+        again = true;
         pthread_mutex_lock(&d->lock);
         if (opened) {
-            stand_by(d);
+            stand_by(d, &aside);
             d->up = false; /* also when the engine stops: no more calls */
             pthread_mutex_unlock(&d->lock);
             e->device_ops->close(e->device_self, d->index);
+            log_lost(d, backoff);
             pthread_mutex_lock(&d->lock);
             while (!d->quit && (!d->acked || d->pending > 0))
                 pthread_cond_wait(&d->wake, &d->lock);
@@ -182,8 +246,10 @@ void *cuzk__shell_supervise(void *arg) {
         if (opened && (d->served >= GOOD_CALLS || cuzk_now_ns() - begin > GOOD_MS * MS))
             backoff = BACKOFF_MS;
         const int64_t until = cuzk_now_ns() + backoff * MS;
-        while (!d->quit && cuzk_now_ns() < until)
+        while (!d->quit && cuzk_now_ns() < until) {
             wait_ms(d, (until - cuzk_now_ns()) / MS + 1);
+            log_aside(d, &aside);
+        }
         const bool quit = d->quit;
         if (!quit) d->restarts++;
         pthread_mutex_unlock(&d->lock);

@@ -207,6 +207,8 @@ static void work_host(cuzk_engine *e, key_work *w) {
     pthread_mutex_lock(&e->lock);
     snprintf(w->key->trouble, sizeof w->key->trouble, "%s", err.msg);
     pthread_mutex_unlock(&e->lock);
+    cuzk_log_limited(&w->key->log, CUZK_LOG_WARN, "engine", NULL, "key %s was not loaded: %s",
+                     w->key->name, err.msg);
 }
 
 /* False: the device is gone, there is nothing to report. */
@@ -223,7 +225,12 @@ static bool work_device(cuzk_engine *e, key_work *w) {
     else
         st = e->device_ops->key_free(e->device_self, d->index, w->key->name, &err);
     w->fault = cuzk__shell_fault_of(st);
-    if (st == CUZK_STATUS_NO_DEVICE) cuzk__shell_device_lost(d, err.msg);
+    if (st == CUZK_STATUS_NO_DEVICE)
+        cuzk__shell_device_lost(d, err.msg);
+    else if (st != CUZK_OK)
+        cuzk_log_limited(&d->log.key, CUZK_LOG_WARN, "engine", NULL,
+                         "key %s was not %s device %u: %s", w->key->name,
+                         w->load ? "loaded on" : "evicted from", d->index, err.msg);
     if (st != CUZK_OK) {
         pthread_mutex_lock(&d->lock);
         snprintf(d->trouble, sizeof d->trouble, "key: %s (%.*s)", err.msg,

@@ -131,9 +131,10 @@ typedef struct cuzk_device_ops {
     cuzk_status (*open)(void *self, uint32_t device, cuzk_engine_device_info *out, cuzk_err *err);
     /* Ends the worker, also a hung one; calls under way return NO_DEVICE. */
     void (*close)(void *self, uint32_t device);
-    /* Called when a worker died by itself; from any thread, must not block. Set once, before open.
-     */
-    void (*on_lost)(void *self, void (*lost)(void *ctx, uint32_t device), void *ctx);
+    /* Called when a worker died by itself, with how ("was ended by signal 9 (Killed)"); from any
+     * thread, must not block. Set once, before open. */
+    void (*on_lost)(void *self, void (*lost)(void *ctx, uint32_t device, const char *why),
+                    void *ctx);
     cuzk_status (*key_load)(void *self, uint32_t device, const char *key, cuzk_err *err);
     cuzk_status (*key_free)(void *self, uint32_t device, const char *key, cuzk_err *err);
     cuzk_status (*stage)(void *self, uint32_t device, uint32_t slot, const char *key,

@@ -12,6 +12,7 @@
 
 #include "engine.h"
 
+#include "base/log.h"
 #include "engine/journal/journal.h"
 
 #include <pthread.h>
@@ -136,6 +137,7 @@ typedef struct shell_key {
     cuzk_engine_key_plan plan, asked; /* the scheduler's, the last request's */
     int64_t last_used, load_ns;
     char trouble[CUZK_ENGINE_MESSAGE];
+    cuzk_log_limit log;
     struct call *calls;                          /* that wait for it to load or to go */
     key_work works[CUZK_ENGINE_MAX_DEVICES + 1]; /* [0] the host */
 } shell_key;
@@ -177,6 +179,10 @@ struct shell_dev {
     cuzk_engine_device_info info;
     char trouble[CUZK_ENGINE_MESSAGE];
     uint32_t restarts;
+    bool aside; /* in quarantine; the supervisor logs it, since the owner waits for nobody */
+    struct {
+        cuzk_log_limit lost, up, aside, back, key;
+    } log;
 
     /* engine's lock */
     uint64_t results; /* numbers in use */
@@ -421,7 +427,9 @@ void *cuzk__shell_supervise(void *arg);
 void cuzk__shell_unlend(cuzk_engine *e, note *n);
 /* It is gone, as somebody noticed. */
 void cuzk__shell_device_lost(shell_dev *d, const char *why);
-void cuzk__shell_on_lost(void *engine, uint32_t device);
+void cuzk__shell_on_lost(void *engine, uint32_t device, const char *why);
+/* It was set aside, or is taken again: to be logged. Lock held. */
+void cuzk__shell_device_aside(shell_dev *d, bool aside);
 /* Before and after a call to the device: false: it is gone, do not call. */
 bool cuzk__shell_device_enter(shell_dev *d, device_call *c, int64_t limit, const char *what);
 /* Work that was handed out for it will not be done. */

@@ -137,6 +137,31 @@ static void lines_are_whole(void **state) {
     assert_int_equal(line[strlen(line) - 1], '\n');
 }
 
+static void what_comes_again_and_again_is_limited(void **state) {
+    (void)state;
+    static cuzk_log_limit limit;
+    int ends[2], lines = 0;
+    assert_int_equal(pipe(ends), 0);
+    cuzk_log_setup(ends[1], CUZK_LOG_INFO, CUZK_LOG_JOURNAL);
+    for (int i = 0; i < 100; i++)
+        cuzk_log_limited(&limit, CUZK_LOG_WARN, "engine", "j-1", "again %d", i);
+    cuzk_log_limited(&limit, CUZK_LOG_DEBUG, "engine", NULL, "not on");
+    atomic_store(&limit.since_ns, 1); /* the minute is over */
+    cuzk_log_limited(&limit, CUZK_LOG_WARN, "engine", NULL, "later");
+    cuzk_log_limited(&limit, CUZK_LOG_WARN, "engine", NULL, "later");
+    cuzk_log_setup(STDERR_FILENO, CUZK_LOG_INFO, CUZK_LOG_TEXT);
+    close(ends[1]);
+    const ssize_t n = read(ends[0], line, sizeof line - 1);
+    assert_true(n > 0);
+    line[n] = '\0';
+    close(ends[0]);
+    for (const char *p = line; (p = strchr(p, '\n')) != NULL; p++)
+        lines++;
+    assert_int_equal(lines, 5 + 2);
+    assert_non_null(strstr(line, "<4>engine: again 4 (job j-1)\n<4>engine: later (95 such lines "
+                                 "before it were left out)\n<4>engine: later\n"));
+}
+
 static void a_reader_that_sleeps_holds_nobody_up(void **state) {
     (void)state;
     int ends[2];
@@ -211,6 +236,7 @@ int main(void) {
         cmocka_unit_test(this_machine_has_memory),
         cmocka_unit_test(lines_are_whole),
         cmocka_unit_test(levels_have_names),
+        cmocka_unit_test(what_comes_again_and_again_is_limited),
         cmocka_unit_test(a_reader_that_sleeps_holds_nobody_up),
         cmocka_unit_test(the_manager_is_told),
         cmocka_unit_test(the_watchdog_is_for_one_process),

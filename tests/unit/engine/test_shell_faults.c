@@ -2,6 +2,10 @@
  * lost, hang or do not open, keys that do not load. */
 #include "shell_world.h"
 
+#include "base/log.h"
+
+#include <fcntl.h>
+
 static uint64_t retries(void) {
     cuzk_engine_status *s = status();
     const uint64_t n = s->retries;
@@ -452,6 +456,81 @@ static void kept_keys_are_loaded_at_the_start(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* ---- the log ---- */
+
+static char log_text[65536];
+static int log_ends[2];
+
+static void log_begin(cuzk_log_format format) {
+    assert_int_equal(pipe2(log_ends, O_NONBLOCK), 0);
+    cuzk_log_setup(log_ends[1], CUZK_LOG_INFO, format);
+    log_text[0] = '\0';
+}
+
+/* Whether a line with both texts was written since. */
+static bool logged(const char *a, const char *b) {
+    const size_t had = strlen(log_text);
+    const ssize_t n = read(log_ends[0], log_text + had, sizeof log_text - 1 - had);
+    if (n > 0) log_text[had + (size_t)n] = '\0';
+    for (const char *p = log_text, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+        const char *x = strstr(p, a), *y = strstr(p, b);
+        if (x && y && x < end && y < end) return true;
+    }
+    return false;
+}
+
+static void log_end(void) {
+    cuzk_log_setup(STDERR_FILENO, CUZK_LOG_INFO, CUZK_LOG_TEXT);
+    close(log_ends[0]);
+    close(log_ends[1]);
+}
+
+/* What nobody asked for and an operator must know is in the log, with its reason. */
+static void trouble_is_logged(cuzk_log_format format) {
+    world_job j;
+    log_begin(format);
+    w.mock_config.devices = 2;
+    w.config.quarantine_after = 3;
+    world_open();
+    submit(&j, "{}");
+    await_done(&j);
+    cuzk_mock_crash(w.mock, 0);
+    WAIT_FOR(logged("warn", "device 0 is lost: its worker crashed, as was asked for; started"));
+    WAIT_FOR(logged("info", "device 0 (Mock device 0) is up again"));
+    WAIT_FOR(device_stats(0).up);
+    cuzk_mock_fail_open(w.mock, 0, 1);
+    cuzk_mock_crash(w.mock, 0);
+    WAIT_FOR(logged("warn", "device 0: open: "));
+    WAIT_FOR(device_stats(0).up);
+    cuzk_mock_crash(w.mock, 0);
+    WAIT_FOR(logged("error", "device 0 (Mock device 0) is set aside after repeated faults"));
+    assert_int_equal(cuzk_engine_restore(w.e, 0, &w.err), CUZK_OK);
+    WAIT_FOR(logged("info", "device 0 (Mock device 0) takes work again"));
+    cuzk_mock_fail_key(w.mock, "mock-b", CUZK_SCHED_HOST, 2);
+    submit(&j, "{\"key\": \"mock-b\"}");
+    await_failed(&j, "could not be loaded");
+    WAIT_FOR(logged("warn", "key mock-b was not loaded: key mock-b: cannot be read"));
+    cuzk_mock_fail_key(w.mock, "mock-c", 1, 1);
+    cuzk_mock_fail_key(w.mock, "mock-c", 0, 1);
+    submit(&j, "{\"key\": \"mock-c\"}");
+    await(&j);
+    WAIT_FOR(logged("warn", "key mock-c was not loaded on device "));
+    if (format == CUZK_LOG_JSON)
+        assert_true(logged("\"component\":\"engine\"", "\"message\":\"device 0 is lost"));
+    world_stop();
+    log_end();
+}
+
+static void trouble_is_logged_as_text(void **state) {
+    (void)state;
+    trouble_is_logged(CUZK_LOG_TEXT);
+}
+
+static void trouble_is_logged_as_json(void **state) {
+    (void)state;
+    trouble_is_logged(CUZK_LOG_JSON);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_failure_is_retried_at_each_stage),
@@ -476,6 +555,8 @@ int main(void) {
         TEST(a_device_is_lost_while_a_key_is_evicted),
         TEST(keys_take_turns_when_memory_is_short),
         TEST(kept_keys_are_loaded_at_the_start),
+        TEST(trouble_is_logged_as_text),
+        TEST(trouble_is_logged_as_json),
     };
     test_rng_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

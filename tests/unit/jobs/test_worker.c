@@ -23,7 +23,8 @@ static int end(void **state) {
 static const cuzk_device_ops *const ops = &cuzk_remote_devices;
 static atomic_uint lost_times;
 
-static void lost(void *ctx, uint32_t device) {
+static void lost(void *ctx, uint32_t device, const char *why) {
+    assert_true(why && why[0]);
     (void)ctx;
     (void)device;
     atomic_fetch_add(&lost_times, 1);

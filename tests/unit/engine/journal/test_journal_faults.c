@@ -1,7 +1,9 @@
 /* Under load and when things fail: kill -9, many threads, full disks, syncs that fail. */
 #include "journal_support.h"
+
 #include "lossy.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "engine/journal/internal.h"
 
@@ -320,7 +322,10 @@ static void a_request_too_large_fails_alone(void **state) {
 /* In a process of its own, whose files may not grow. */
 static void work_without_room(void) {
     struct rlimit all, tight;
+    int log[2];
     signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(pipe(log), 0);
+    cuzk_log_setup(log[1], CUZK_LOG_INFO, CUZK_LOG_JSON);
     cuzk_journal *j = open_with(dir, NULL);
     const uint64_t first = accept_job(j, "first", "payload");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
@@ -357,6 +362,21 @@ static void work_without_room(void) {
     cuzk_journal_get_stats(j, &stats);
     assert_int_equal(stats.last_status, CUZK_OK);
     cuzk_journal_close(j);
+    close(log[1]);
+    static char text[20000];
+    size_t n = 0;
+    for (ssize_t k; (k = read(log[0], text + n, sizeof text - 1 - n)) > 0;)
+        n += (size_t)k;
+    /* each change once, with the reason; and the payload for which there was no room */
+    static const char *const said[] = {
+        "\"level\":\"error\",\"component\":\"journal\",\"message\":\"not stored: ",
+        "cannot be written, so no job is accepted: ",
+        "\"level\":\"info\",\"component\":\"journal\",\"message\":", " can be written again; "};
+    for (size_t i = 0; i < 4; i++) {
+        const char *at = strstr(text, said[i]);
+        if (!at || strstr(at + 1, said[i])) fail_msg("%s: not once in\n%s", said[i], text);
+    }
+    assert_non_null(strstr(strstr(text, said[1]), "free some space"));
 }
 
 static void a_full_disk_costs_nothing_that_was_taken(void **state) {

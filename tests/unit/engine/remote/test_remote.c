@@ -109,7 +109,8 @@ typedef struct losses {
     uint32_t last;
 } losses;
 
-static void lost(void *ctx, uint32_t device) {
+static void lost(void *ctx, uint32_t device, const char *why) {
+    assert_true(why && why[0]);
     losses *l = ctx;
     pthread_mutex_lock(&l->lock);
     l->n++;
