@@ -1,6 +1,9 @@
 #include "cli.h"
+#include "device.h"
 #include "verbs.h"
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "circuit/circuits.h"
 #include "format/r1cs.h"
@@ -11,9 +14,9 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: cuzk setup R1CS ZKEY --insecure-seed HEX [--threads N]\n"
-    "       cuzk setup --circuit NAME --insecure-seed HEX [--threads N] [DIR]\n"
-    "       cuzk setup --circuit NAME --insecure-toxic ALPHA,BETA,GAMMA,DELTA,TAU [DIR]\n"
+    "usage: cuzk setup [OPTIONS] R1CS ZKEY --insecure-seed HEX\n"
+    "       cuzk setup [OPTIONS] --circuit NAME --insecure-seed HEX [DIR]\n"
+    "       cuzk setup [OPTIONS] --circuit NAME --insecure-toxic ALPHA,BETA,GAMMA,DELTA,TAU [DIR]\n"
     "\n"
     "Makes Groth16 keys for development and tests: the secrets of the setup follow from the seed,\n"
     "so whoever knows the seed can forge proofs. Use a ceremony (snarkjs `groth16 setup`, `zkey\n"
@@ -31,7 +34,10 @@ static const char help[] =
     "  --insecure-seed HEX   an even number of hexadecimal digits, up to 128\n"
     "  --insecure-toxic A,B,G,D,T\n"
     "                        the secrets themselves, decimal\n"
+    "  --device cpu|cuda[:N] where points are multiplied out; cpu is the default. The files are\n"
+    "                        the same; a device that is not there is an error (exit code 5)\n"
     "  --threads N           threads to use; 0 (default): one per core\n"
+    "  --json                report points, times and bytes moved as JSON on stdout\n"
     "\n"
     "example: cuzk setup circuit.r1cs circuit.zkey --insecure-seed 00\n"
     "example: cuzk setup --circuit porep-2k --insecure-seed 00 ./params\n";
@@ -42,6 +48,8 @@ typedef struct {
     const char *r1cs, *zkey;
     const char *circuit, *dir;
     unsigned threads;
+    bool json;
+    cuzk_device device;
     uint8_t seed[SEED_MAX];
     size_t seed_len;
     bool has_toxic;
@@ -104,6 +112,8 @@ static int parse(int argc, char **argv, options *o) {
         {"insecure-seed", required_argument, NULL, 's'},
         {"insecure-toxic", required_argument, NULL, 'x'},
         {"threads", required_argument, NULL, 't'},
+        {"device", required_argument, NULL, 'd'},
+        {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -122,6 +132,11 @@ static int parse(int argc, char **argv, options *o) {
         } else if (c == 't') {
             if (!cuzk_cli_threads(optarg, &o->threads))
                 return cuzk_cli_usage("setup", "--threads %s: not a number up to 4096", optarg);
+        } else if (c == 'd') {
+            if (!cuzk_device_parse(optarg, &o->device))
+                return cuzk_cli_usage("setup", "--device %s: cpu, cuda or cuda:N", optarg);
+        } else if (c == 'j') {
+            o->json = true;
         } else if (c == 'c') {
             o->circuit = optarg;
         } else {
@@ -155,17 +170,44 @@ static cuzk_status given_toxic(const options *o, const cuzk_curve *curve, cuzk_t
     return CUZK_OK;
 }
 
-static cuzk_status setup_zkey(const options *o, cuzk_pool *pool, cuzk_toxic *toxic, cuzk_err *err) {
+/* path: of the key's first or only file. */
+static void report(const options *o, const char *path, const cuzk_setup_stats *stats,
+                   int64_t total_ns, unsigned threads) {
+    const cuzk_multiples_stats *m = &stats->made;
+    cuzk_buf b = CUZK_BUF_INIT;
+    cuzk_buf_puts(&b, "{\"key\":");
+    cuzk_buf_json_str(&b, path);
+    cuzk_buf_puts(&b, ",");
+    cuzk_device_json(&o->device, &b);
+    cuzk_buf_printf(&b,
+                    ",\"threads\":%u,\"points_g1\":%llu,\"points_g2\":%llu,\"ms\":%.3f,"
+                    "\"points_on\":\"%s\"",
+                    threads, (unsigned long long)stats->points[0],
+                    (unsigned long long)stats->points[1], (double)total_ns * 1e-6, o->device.word);
+    if (o->device.cuda)
+        cuzk_buf_printf(&b,
+                        ",\"device_ms\":%.3f,\"bytes_to_device\":%llu,"
+                        "\"bytes_from_device\":%llu",
+                        (double)m->device_ns * 1e-6, (unsigned long long)m->bytes_in,
+                        (unsigned long long)m->bytes_out);
+    cuzk_buf_puts(&b, "}\n");
+    if (cuzk_buf_status(&b) == CUZK_OK) fputs(b.data, stdout);
+    cuzk_buf_free(&b);
+}
+
+static cuzk_status setup_zkey(const options *o, const cuzk_setup_opts *how, cuzk_toxic *toxic,
+                              cuzk_buf *path, cuzk_err *err) {
     cuzk_circom_r1cs *r1cs = NULL;
     cuzk_status st = cuzk_circom_r1cs_open(&r1cs, o->r1cs, err);
     if (st == CUZK_OK) st = cuzk_toxic_from_seed(toxic, r1cs->curve, o->seed, o->seed_len, err);
-    if (st == CUZK_OK) st = cuzk_groth16_setup_zkey(r1cs, toxic, o->zkey, pool, stderr, err);
+    if (st == CUZK_OK) st = cuzk_groth16_setup_zkey(r1cs, toxic, o->zkey, how, err);
     cuzk_circom_r1cs_free(r1cs);
+    cuzk_buf_puts(path, o->zkey);
     return st;
 }
 
-static cuzk_status setup_circuit(const options *o, cuzk_pool *pool, cuzk_toxic *toxic,
-                                 cuzk_err *err) {
+static cuzk_status setup_circuit(const options *o, const cuzk_setup_opts *how, cuzk_toxic *toxic,
+                                 cuzk_buf *path, cuzk_err *err) {
     const cuzk_curve *curve = cuzk_curve_get(CUZK_BLS12_381);
     const cuzk_circuit *c = cuzk_circuit_find(o->circuit);
     cuzk_params_name name;
@@ -173,14 +215,37 @@ static cuzk_status setup_circuit(const options *o, cuzk_pool *pool, cuzk_toxic *
     CUZK_TRY(o->has_toxic ? given_toxic(o, curve, toxic, err)
                           : cuzk_toxic_from_seed(toxic, curve, o->seed, o->seed_len, err));
     CUZK_TRY(cuzk_circuit_compact(&r1cs, c, err));
-    const cuzk_status st = cuzk_keys_setup(c, r1cs, toxic, o->dir, pool, stderr, &name, err);
-    if (st == CUZK_OK) printf("%s/%s.params\n", o->dir, name.stem);
+    const cuzk_status st = cuzk_keys_setup(c, r1cs, toxic, o->dir, how, &name, err);
+    if (st == CUZK_OK) cuzk_buf_printf(path, "%s/%s.params", o->dir, name.stem);
     cuzk_r1cs_free(r1cs);
+    return st;
+}
+
+static cuzk_status make(options *o, cuzk_pool *pool, cuzk_err *err) {
+    const int64_t start = cuzk_now_ns();
+    cuzk_setup_stats stats = {.points = {0}};
+    cuzk_buf path = CUZK_BUF_INIT;
+    cuzk_toxic toxic;
+    cuzk_status st = cuzk_device_open(&o->device, o->threads, false, err);
+    const cuzk_setup_opts how = {
+        .pool = pool, .backend = o->device.backend, .progress = stderr, .stats = &stats};
+    if (st == CUZK_OK)
+        st = o->circuit ? setup_circuit(o, &how, &toxic, &path, err)
+                        : setup_zkey(o, &how, &toxic, &path, err);
+    cuzk_wipe(&toxic, sizeof toxic);
+    if (st == CUZK_OK) st = cuzk_buf_status(&path);
+    if (st == CUZK_OK && o->json)
+        report(o, path.data, &stats, cuzk_now_ns() - start, cuzk_pool_threads(pool));
+    else if (st == CUZK_OK && o->circuit)
+        printf("%s\n", path.data);
+    cuzk_buf_free(&path);
+    cuzk_device_close(&o->device);
     return st;
 }
 
 int cuzk_cmd_setup(int argc, char **argv) {
     options o = {0};
+    (void)cuzk_device_parse(NULL, &o.device);
     int code = parse(argc, argv, &o);
     if (code >= 0) return code;
     fprintf(stderr,
@@ -188,12 +253,9 @@ int cuzk_cmd_setup(int argc, char **argv) {
             o.has_toxic ? "secrets" : "seed");
     cuzk_err err = {0};
     cuzk_pool *pool = NULL;
-    cuzk_toxic toxic;
     cuzk_status st = cuzk_pool_new(&pool, o.threads);
     if (st != CUZK_OK) cuzk_err_set(&err, st, "cannot start %u threads", o.threads);
-    if (st == CUZK_OK)
-        st = o.circuit ? setup_circuit(&o, pool, &toxic, &err) : setup_zkey(&o, pool, &toxic, &err);
-    cuzk_wipe(&toxic, sizeof toxic);
+    if (st == CUZK_OK) st = make(&o, pool, &err);
     cuzk_wipe(&o, sizeof o);
     cuzk_pool_free(pool);
     if (st != CUZK_OK) return cuzk_cli_fail("setup", st, &err);

@@ -120,6 +120,14 @@ typedef struct cuzk_backend cuzk_backend;
 typedef struct cuzk_device_key cuzk_device_key;
 typedef struct cuzk_slot cuzk_slot;
 
+/* Multiples of a group's generator in batches, of which keys from known secrets are made. */
+typedef struct cuzk_multiples cuzk_multiples;
+
+typedef struct cuzk_multiples_stats {
+    int64_t device_ns;            /* spent on batches that were taken; 0 on the CPU */
+    uint64_t bytes_in, bytes_out; /* moved between host and device */
+} cuzk_multiples_stats;
+
 /* Errors are values; NO_MEMORY comes out of key_load and slot_new, before anything is launched,
  * DEVICE errors from any. Different slots may be used by different threads; one slot by one at a
  * time, in the order stage, compute, finish. free functions take NULL. */
@@ -140,6 +148,19 @@ typedef struct cuzk_backend_ops {
      * device that shapes a key by the memory it finds free says what it would take now. */
     cuzk_status (*plan)(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
                         cuzk_err *err);
+    /* Multiples of the curve's generator of a group, `batch` at most at a time, some `total` in
+     * all. All memory is taken here. */
+    cuzk_status (*multiples_new)(cuzk_backend *b, cuzk_multiples **out, const cuzk_curve *curve,
+                                 cuzk_group group, size_t batch, uint64_t total, cuzk_err *err);
+    /* Where the scalars of the next batch are to be written (plain, below the order). There is room
+     * while fewer than m->depth batches are queued and not taken. */
+    cuzk_u256 *(*multiples_room)(cuzk_multiples *m);
+    /* Queues the products of the n > 0 scalars that were written there. */
+    cuzk_status (*multiples_queue)(cuzk_multiples *m, size_t n, cuzk_err *err);
+    /* Waits for the oldest batch that is queued. *points (affine, n of them) stay as they are until
+     * another batch is queued. */
+    cuzk_status (*multiples_take)(cuzk_multiples *m, const void **points, cuzk_err *err);
+    void (*multiples_free)(cuzk_multiples *m); /* wipes the scalars */
 } cuzk_backend_ops;
 
 struct cuzk_backend {
@@ -151,6 +172,11 @@ struct cuzk_device_key {
 };
 struct cuzk_slot {
     cuzk_device_key *key;
+};
+struct cuzk_multiples {
+    cuzk_backend *backend;
+    unsigned depth;
+    cuzk_multiples_stats stats;
 };
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@
 #include "format/binfile.h"
 #include "format/zkey.h"
 #include "groth16/lagrange.h"
+#include "groth16/points.h"
 
 #include <string.h>
 
@@ -29,12 +30,11 @@ typedef struct {
     size_t n, n_wires, n_public;
     cuzk_u256 *lagrange; /* n: L_i(tau) */
     cuzk_u256 *col[3];   /* n_wires each: A_s, B_s, C_s (tau) */
-    uint8_t *points;     /* one batch */
-    cuzk_u256 *scalars;  /* one batch, plain */
-    cuzk_fixed_base *table[2];
+    uint8_t *records;    /* of coefficients, before they are written */
+    cuzk__points source;
 } setup;
 
-enum { BATCH = 1 << 16 };
+enum { RECORDS = 1 << 16 };
 
 cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const void *seed,
                                  size_t n, cuzk_err *err) {
@@ -99,38 +99,41 @@ static cuzk_status begin_section(setup *s, uint32_t type, uint64_t len, cuzk_err
     return cuzk_binfile_section_begin(&s->writer, type, len, err);
 }
 
-/* Multiplies the generator by n scalars that fill() gives and writes the points. fill receives
- * Montgomery forms to set, from index `first`. */
-static cuzk_status put_points(setup *s, cuzk_group group, size_t n,
-                              void (*fill)(const setup *s, cuzk_u256 *x, size_t first, size_t n),
-                              cuzk_err *err) {
-    const cuzk_group_ops *g = cuzk_curve_group(s->curve, group);
-    cuzk_fixed_base **table = &s->table[group == CUZK_G2];
-    if (!*table) {
-        const size_t total = group == CUZK_G1 ? s->n + 3 * s->n_wires : s->n_wires;
-        cuzk_status st = cuzk_fixed_base_new(table, s->curve, group, g->generator, total, s->pool);
-        if (st != CUZK_OK)
-            return cuzk_err_set(err, st, "fixed-base table: %s", cuzk_status_text(st));
-    }
-    for (size_t i = 0; i < n; i += BATCH) {
-        size_t m = n - i < BATCH ? n - i : BATCH;
-        fill(s, s->scalars, i, m);
-        for (size_t j = 0; j < m; j++)
-            s->fr->from_mont(&s->scalars[j], &s->scalars[j]);
-        cuzk_status st = cuzk_fixed_base_run(*table, s->points, s->scalars, m, s->pool);
-        if (st != CUZK_OK)
-            return cuzk_err_set(err, st, "fixed-base multiplication: %s", cuzk_status_text(st));
-        CUZK_TRY(put(s, s->points, m * g->point_size, err));
-        cuzk_progress_add(&s->progress, group == CUZK_G1 ? m : 3 * m);
-    }
+/* Points of one section: which scalars, in Montgomery form, from index `first`. */
+typedef void montgomery_fn(const setup *s, cuzk_u256 *x, size_t first, size_t n);
+
+typedef struct {
+    setup *s;
+    montgomery_fn *give;
+    cuzk_group group;
+} section;
+
+static void fill_section(void *ctx, cuzk_u256 *out, size_t first, size_t n) {
+    const section *x = ctx;
+    x->give(x->s, out, first, n);
+    for (size_t i = 0; i < n; i++)
+        x->s->fr->from_mont(&out[i], &out[i]);
+}
+
+static cuzk_status write_section(void *ctx, const void *points, size_t n, cuzk_err *err) {
+    const section *x = ctx;
+    CUZK_TRY(put(x->s, points, n * cuzk_curve_group(x->s->curve, x->group)->point_size, err));
+    cuzk_progress_add(&x->s->progress, x->group == CUZK_G1 ? n : 3 * n);
     return CUZK_OK;
 }
 
-static void fill_a(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+static cuzk_status put_points(setup *s, cuzk_group group, size_t n, montgomery_fn *give,
+                              cuzk_err *err) {
+    section x = {s, give, group};
+    const cuzk__points_job job = {fill_section, write_section, &x};
+    return cuzk__points_run(&s->source, group, n, &job, err);
+}
+
+static void give_a(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
     memcpy(x, s->col[0] + first, n * sizeof *x);
 }
 
-static void fill_b(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+static void give_b(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
     memcpy(x, s->col[1] + first, n * sizeof *x);
 }
 
@@ -147,20 +150,20 @@ static void combine(const setup *s, cuzk_u256 *x, size_t first, size_t n, const 
     }
 }
 
-static void fill_ic(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+static void give_ic(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
     cuzk_u256 inv;
     s->fr->inv(&inv, &s->toxic->gamma);
     combine(s, x, first, n, &inv);
 }
 
-static void fill_c(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+static void give_c(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
     cuzk_u256 inv;
     s->fr->inv(&inv, &s->toxic->delta);
     combine(s, x, s->n_public + 1 + first, n, &inv);
 }
 
 /* s->lagrange holds the H scalars by then. */
-static void fill_h(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
+static void give_h(const setup *s, cuzk_u256 *x, size_t first, size_t n) {
     memcpy(x, s->lagrange + first, n * sizeof *x);
 }
 
@@ -229,7 +232,7 @@ static cuzk_status put_coefs(setup *s, cuzk_err *err) {
                             (unsigned long long)count);
     CUZK_TRY(begin_section(s, 4, 4 + count * CUZK_ZKEY_COEF_SIZE, err));
     CUZK_TRY(put_u32(s, (uint32_t)count, err));
-    uint8_t *buf = s->points, *p = buf, *full = buf + BATCH * 64u - CUZK_ZKEY_COEF_SIZE;
+    uint8_t *buf = s->records, *p = buf, *full = buf + RECORDS * 64u - CUZK_ZKEY_COEF_SIZE;
     cuzk_circom_r1cs_iter it;
     cuzk_circom_r1cs_row row;
     cuzk_circom_r1cs_iter_init(&it, r);
@@ -260,19 +263,19 @@ static cuzk_status put_sections(setup *s, cuzk_err *err) {
     uint64_t p1 = s->curve->g1.point_size, p2 = s->curve->g2.point_size;
     uint64_t n_c = s->n_wires - s->n_public - 1;
     CUZK_TRY(begin_section(s, 3, (s->n_public + 1) * p1, err));
-    CUZK_TRY(put_points(s, CUZK_G1, s->n_public + 1, fill_ic, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n_public + 1, give_ic, err));
     CUZK_TRY(put_coefs(s, err));
     CUZK_TRY(begin_section(s, 5, s->n_wires * p1, err));
-    CUZK_TRY(put_points(s, CUZK_G1, s->n_wires, fill_a, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n_wires, give_a, err));
     CUZK_TRY(begin_section(s, 6, s->n_wires * p1, err));
-    CUZK_TRY(put_points(s, CUZK_G1, s->n_wires, fill_b, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n_wires, give_b, err));
     CUZK_TRY(begin_section(s, 7, s->n_wires * p2, err));
-    CUZK_TRY(put_points(s, CUZK_G2, s->n_wires, fill_b, err));
+    CUZK_TRY(put_points(s, CUZK_G2, s->n_wires, give_b, err));
     CUZK_TRY(begin_section(s, 8, n_c * p1, err));
-    CUZK_TRY(put_points(s, CUZK_G1, n_c, fill_c, err));
+    CUZK_TRY(put_points(s, CUZK_G1, n_c, give_c, err));
     CUZK_TRY(begin_section(s, 9, s->n * p1, err));
     CUZK_TRY(h_scalars(s, err));
-    CUZK_TRY(put_points(s, CUZK_G1, s->n, fill_h, err));
+    CUZK_TRY(put_points(s, CUZK_G1, s->n, give_h, err));
     /* 10: no circuit hash (it proves nothing about a key whose secrets are known) and no
      * contributions. */
     static const uint8_t no_ceremony[68];
@@ -281,12 +284,12 @@ static cuzk_status put_sections(setup *s, cuzk_err *err) {
 }
 
 static cuzk_status allocate(setup *s, cuzk_err *err) {
-    void *mem[6] = {NULL};
+    enum { BLOCKS = 5 };
+    void *mem[BLOCKS] = {NULL};
     size_t wires = s->n_wires * sizeof(cuzk_u256);
-    const size_t bytes[6] = {
-        s->n * sizeof(cuzk_u256), wires, wires, wires, (size_t)BATCH * CUZK_POINT_MAX,
-        BATCH * sizeof(cuzk_u256)};
-    for (int i = 0; i < 6; i++) {
+    const size_t bytes[BLOCKS] = {s->n * sizeof(cuzk_u256), wires, wires, wires,
+                                  (size_t)RECORDS * 64};
+    for (int i = 0; i < BLOCKS; i++) {
         if (cuzk_big_alloc(&mem[i], bytes[i]) == CUZK_OK) continue;
         while (i-- > 0)
             cuzk_big_free(mem[i], bytes[i]);
@@ -298,14 +301,12 @@ static cuzk_status allocate(setup *s, cuzk_err *err) {
     s->lagrange = mem[0];
     for (int k = 0; k < 3; k++)
         s->col[k] = mem[1 + k];
-    s->points = mem[4];
-    s->scalars = mem[5];
+    s->records = mem[4];
     return CUZK_OK;
 }
 
 static void release(setup *s) {
-    cuzk_fixed_base_free(s->table[0]);
-    cuzk_fixed_base_free(s->table[1]);
+    cuzk__points_close(&s->source);
     size_t wires = s->n_wires * sizeof(cuzk_u256);
     cuzk_wipe(s->lagrange, s->n * sizeof(cuzk_u256));
     cuzk_big_free(s->lagrange, s->n * sizeof(cuzk_u256));
@@ -313,16 +314,22 @@ static void release(setup *s) {
         cuzk_wipe(s->col[k], wires);
         cuzk_big_free(s->col[k], wires);
     }
-    cuzk_big_free(s->points, (size_t)BATCH * CUZK_POINT_MAX);
-    cuzk_wipe(s->scalars, BATCH * sizeof(cuzk_u256));
-    cuzk_big_free(s->scalars, BATCH * sizeof(cuzk_u256));
+    cuzk_big_free(s->records, (size_t)RECORDS * 64);
+}
+
+static void report(const setup *s, cuzk_setup_stats *stats) {
+    if (!stats) return;
+    *stats = (cuzk_setup_stats){.points = {s->n + 3 * s->n_wires, s->n_wires},
+                                .made = cuzk__points_stats(&s->source)};
 }
 
 cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
-                                    const char *path, cuzk_pool *pool, FILE *progress,
-                                    cuzk_err *err) {
-    setup s = {
-        .r1cs = r1cs, .curve = r1cs->curve, .fr = r1cs->curve->fr, .toxic = toxic, .pool = pool};
+                                    const char *path, const cuzk_setup_opts *opts, cuzk_err *err) {
+    setup s = {.r1cs = r1cs,
+               .curve = r1cs->curve,
+               .fr = r1cs->curve->fr,
+               .toxic = toxic,
+               .pool = opts->pool};
     s.n_wires = r1cs->n_wires;
     s.n_public = (size_t)r1cs->n_pub_out + r1cs->n_pub_in;
     s.log2n = 1; /* keys over one row are none: neither snarkjs nor cuzk reads them */
@@ -335,8 +342,11 @@ cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_tox
                             s.log2n, s.curve->circom);
     s.n = (size_t)1 << s.log2n;
     CUZK_TRY(allocate(&s, err));
-    cuzk_progress_begin(&s.progress, progress, "making the key", s.n + 6 * s.n_wires);
+    cuzk_progress_begin(&s.progress, opts->progress, "making the key", s.n + 6 * s.n_wires);
     cuzk_status st = columns(&s, err);
+    if (st == CUZK_OK)
+        st = cuzk__points_open(&s.source, s.curve, opts->backend, s.n + 3 * s.n_wires, s.n_wires,
+                               s.pool, err);
     if (st == CUZK_OK) st = cuzk_out_open(&s.out, path, err);
     if (st == CUZK_OK) {
         st = put_header(&s, err);
@@ -349,6 +359,7 @@ cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_tox
             cuzk_out_abort(&s.out);
     }
     cuzk_progress_end(&s.progress);
+    report(&s, opts->stats);
     release(&s);
     return st;
 }

@@ -22,11 +22,24 @@ typedef struct cuzk_toxic {
 cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const void *seed,
                                  size_t n, cuzk_err *err) CUZK_MUST_CHECK;
 
+typedef struct cuzk_setup_stats {
+    uint64_t points[2]; /* made in G1 and G2, but for the handful of a verifying key */
+    cuzk_multiples_stats made;
+} cuzk_setup_stats;
+
+/* How a key is made; the file is the same. All may be NULL. */
+typedef struct cuzk_setup_opts {
+    cuzk_pool *pool;
+    cuzk_backend *backend; /* multiplies points out; NULL: the CPU */
+    FILE *progress;        /* for bars */
+    cuzk_setup_stats *stats;
+} cuzk_setup_opts;
+
 /* Writes a .zkey for the circuit: standard generators, gamma = 1, no contributions. The same
- * inputs give the same file. Progress bars go to `progress` when it is not NULL. Needs about
- * 170 bytes of memory for each wire and 100 for each row of the domain. */
+ * inputs give the same file. Needs about 170 bytes of memory for each wire and 100 for each row of
+ * the domain. */
 cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
-                                    const char *path, cuzk_pool *pool, FILE *progress,
+                                    const char *path, const cuzk_setup_opts *opts,
                                     cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Writes a .params, as bellperson does, for a compact circuit: standard generators. *vk: its
@@ -35,8 +48,8 @@ cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_tox
  * each wire and 32 for each row of the domain. */
 cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                       const cuzk_toxic *toxic, const char *name, cuzk_out *out,
-                                      cuzk_params_vk *vk, uint8_t hash[64], cuzk_pool *pool,
-                                      FILE *progress, cuzk_err *err) CUZK_MUST_CHECK;
+                                      cuzk_params_vk *vk, uint8_t hash[64],
+                                      const cuzk_setup_opts *opts, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* The same key in memory, as logarithms for a device to multiply out (cuzk_proving_key.logs): what
  * a proof on a device needs, without a file. Free with cuzk_params_key_free; r1cs must outlive

@@ -10,12 +10,13 @@
 #include "curve/zcash.h"
 #include "groth16/columns.h"
 #include "groth16/lagrange.h"
+#include "groth16/points.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BATCH = 1 << 17, G2_COST = 3 /* of a point, in those of G1, for progress */ };
+enum { G2_COST = 3 /* of a point, in those of G1, for progress */ };
 
 typedef enum { SECTION_IC, SECTION_H, SECTION_L, SECTION_A, SECTION_B } section;
 
@@ -38,9 +39,8 @@ typedef struct {
     cuzk_u256 *col[3];   /* n_wires each, inputs first */
     cuzk_u256 inv_gamma, inv_delta, h_scale;
     uint32_t *dense; /* wires of the section that is being made */
-    uint8_t *points; /* one batch */
-    cuzk_u256 *scalars;
-    cuzk_fixed_base *table[2];
+    uint8_t *points; /* one batch, as a file has them */
+    cuzk__points source;
 } setup;
 
 /* ---- columns ---- */
@@ -77,8 +77,10 @@ static void constants(setup *s) {
 typedef struct {
     setup *s;
     section which;
-    size_t first;
+    cuzk_group g;
     atomic_bool zero;
+    uint8_t *to;        /* where the points go; NULL: into the file */
+    const void *points; /* being written */
 } filler;
 
 /* (beta A + alpha B + C) / divisor */
@@ -92,28 +94,28 @@ static void combine(const setup *s, cuzk_u256 *x, size_t wire, const cuzk_u256 *
     fr->mul(x, x, inv);
 }
 
-static void fill_h(const filler *f, size_t begin, size_t end) {
-    const cuzk_fr_ops *fr = f->s->fr;
-    const uint64_t e = f->first + begin;
+static void fill_h(const setup *s, cuzk_u256 *out, size_t first, size_t n) {
+    const cuzk_fr_ops *fr = s->fr;
+    const uint64_t e = first;
     cuzk_u256 x;
-    fr->pow(&x, &f->s->toxic->tau, &e, 1);
-    fr->mul(&x, &x, &f->s->h_scale);
-    for (size_t i = begin; i < end; i++) {
-        fr->from_mont(&f->s->scalars[i], &x);
-        fr->mul(&x, &x, &f->s->toxic->tau);
+    fr->pow(&x, &s->toxic->tau, &e, 1);
+    fr->mul(&x, &x, &s->h_scale);
+    for (size_t i = 0; i < n; i++) {
+        fr->from_mont(&out[i], &x);
+        fr->mul(&x, &x, &s->toxic->tau);
     }
 }
 
-static void fill_range(void *ctx, size_t begin, size_t end) {
+static void fill(void *ctx, cuzk_u256 *out, size_t first, size_t n) {
     static const cuzk_u256 zero;
     filler *f = ctx;
     const setup *s = f->s;
     if (f->which == SECTION_H) {
-        fill_h(f, begin, end);
+        fill_h(s, out, first, n);
         return;
     }
-    for (size_t i = begin; i < end; i++) {
-        const size_t at = f->first + i;
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = first + i;
         cuzk_u256 x;
         if (f->which == SECTION_IC)
             combine(s, &x, at, &s->inv_gamma);
@@ -122,8 +124,16 @@ static void fill_range(void *ctx, size_t begin, size_t end) {
         else
             x = s->col[f->which == SECTION_B][s->dense[at]];
         if (memcmp(&x, &zero, sizeof zero) == 0) atomic_store(&f->zero, true);
-        s->fr->from_mont(&s->scalars[i], &x);
+        s->fr->from_mont(&out[i], &x);
     }
+}
+
+static cuzk_status no_zero(filler *f, cuzk_err *err) {
+    if (!atomic_load(&f->zero)) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                        "%s: a wire is in no constraint, or vanishes for these secrets: choose "
+                        "another seed",
+                        f->s->name);
 }
 
 /* Which wires have points in A or in B. */
@@ -151,47 +161,44 @@ static cuzk_status put_count(setup *s, uint32_t n, cuzk_err *err) {
     return put(s, b, sizeof b, err);
 }
 
-typedef struct {
-    cuzk_group g;
-    uint8_t *points;
-} encoder;
-
 static void encode_range(void *ctx, size_t begin, size_t end) {
-    const encoder *e = ctx;
-    uint8_t *at = e->points + begin * cuzk_zcash_size(e->g);
-    cuzk_zcash_write(e->g, at, at, end - begin);
+    const filler *f = ctx;
+    const setup *s = f->s;
+    const size_t in = cuzk_curve_group(s->curve, f->g)->point_size;
+    cuzk_zcash_write(f->g, s->points + begin * cuzk_zcash_size(f->g),
+                     (const uint8_t *)f->points + begin * in, end - begin);
 }
 
-/* Points first .. first+n-1 of a section into s->points. */
-static cuzk_status make_batch(setup *s, section which, cuzk_group g, size_t first, size_t n,
-                              cuzk_err *err) {
+static cuzk_status put_points(void *ctx, const void *points, size_t n, cuzk_err *err) {
     enum { MIN_LEN = 1024 };
-    filler f = {.s = s, .which = which, .first = first};
-    atomic_init(&f.zero, false);
-    cuzk_pool_run_ranges(s->pool, n, MIN_LEN, 4, fill_range, &f);
-    if (atomic_load(&f.zero))
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "%s: a wire is in no constraint, or vanishes for these secrets: choose "
-                            "another seed",
-                            s->name);
-    const cuzk_status st =
-        cuzk_fixed_base_run(s->table[g == CUZK_G2], s->points, s->scalars, n, s->pool);
-    if (st != CUZK_OK)
-        return cuzk_err_set(err, st, "fixed-base multiplication: %s", cuzk_status_text(st));
+    filler *f = ctx;
+    setup *s = f->s;
+    CUZK_TRY(no_zero(f, err));
+    if (f->to) {
+        const size_t bytes = n * cuzk_curve_group(s->curve, f->g)->point_size;
+        memcpy(f->to, points, bytes);
+        f->to += bytes;
+        return CUZK_OK;
+    }
+    f->points = points;
+    cuzk_pool_run_ranges(s->pool, n, MIN_LEN, 4, encode_range, f);
+    CUZK_TRY(put(s, s->points, n * cuzk_zcash_size(f->g), err));
+    cuzk_progress_add(&s->progress, f->g == CUZK_G1 ? n : G2_COST * n);
     return CUZK_OK;
+}
+
+/* The points of a section into `to`, or into the file. */
+static cuzk_status make_section(setup *s, section which, cuzk_group g, size_t n, uint8_t *to,
+                                cuzk_err *err) {
+    filler f = {.s = s, .which = which, .g = g, .to = to};
+    const cuzk__points_job job = {fill, put_points, &f};
+    atomic_init(&f.zero, false);
+    return cuzk__points_run(&s->source, g, n, &job, err);
 }
 
 static cuzk_status put_section(setup *s, section which, cuzk_group g, uint32_t n, cuzk_err *err) {
-    encoder e = {g, s->points};
     CUZK_TRY(put_count(s, n, err));
-    for (size_t i = 0; i < n; i += BATCH) {
-        const size_t m = n - i < BATCH ? n - i : BATCH;
-        CUZK_TRY(make_batch(s, which, g, i, m, err));
-        cuzk_pool_run_ranges(s->pool, m, 1024, 4, encode_range, &e);
-        CUZK_TRY(put(s, s->points, m * cuzk_zcash_size(g), err));
-        cuzk_progress_add(&s->progress, g == CUZK_G1 ? m : G2_COST * m);
-    }
-    return CUZK_OK;
+    return make_section(s, which, g, n, NULL, err);
 }
 
 /* ---- the verifying key ---- */
@@ -220,11 +227,7 @@ static cuzk_status make_vk(setup *s, cuzk_err *err) {
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory", s->name);
     vk->ic = ic;
     vk->n_public = s->n.ic - 1;
-    for (size_t i = 0; i < s->n.ic; i += BATCH) {
-        const size_t m = s->n.ic - i < BATCH ? s->n.ic - i : BATCH;
-        CUZK_TRY(make_batch(s, SECTION_IC, CUZK_G1, i, m, err));
-        memcpy(vk->ic + i * CUZK_ZCASH_G1, s->points, m * CUZK_ZCASH_G1);
-    }
+    CUZK_TRY(make_section(s, SECTION_IC, CUZK_G1, s->n.ic, vk->ic, err));
     cuzk_buf bytes = CUZK_BUF_INIT;
     cuzk_params_vk_to_bytes(s->vk, &bytes);
     cuzk_status st = cuzk_buf_status(&bytes);
@@ -235,21 +238,11 @@ static cuzk_status make_vk(setup *s, cuzk_err *err) {
 
 /* ---- the whole ---- */
 
-static cuzk_status make_tables(setup *s, cuzk_err *err) {
-    const size_t n1 = (size_t)s->n.ic + s->n.h + s->n.l + s->n.a + s->n.b;
-    cuzk_status st =
-        cuzk_fixed_base_new(&s->table[0], s->curve, CUZK_G1, s->curve->g1.generator, n1, s->pool);
-    if (st == CUZK_OK)
-        st = cuzk_fixed_base_new(&s->table[1], s->curve, CUZK_G2, s->curve->g2.generator, s->n.b,
-                                 s->pool);
-    if (st != CUZK_OK) return cuzk_err_set(err, st, "fixed-base table: %s", cuzk_status_text(st));
-    return CUZK_OK;
-}
-
-static cuzk_status make_all(setup *s, cuzk_err *err) {
+static cuzk_status make_all(setup *s, const cuzk_setup_opts *opts, cuzk_err *err) {
+    const uint64_t n1 = (uint64_t)s->n.ic + s->n.h + s->n.l + s->n.a + s->n.b;
     CUZK_TRY(columns(s, err));
     constants(s);
-    CUZK_TRY(make_tables(s, err));
+    CUZK_TRY(cuzk__points_open(&s->source, s->curve, opts->backend, n1, s->n.b, s->pool, err));
     CUZK_TRY(make_vk(s, err));
     CUZK_TRY(put_section(s, SECTION_H, CUZK_G1, s->n.h, err));
     CUZK_TRY(put_section(s, SECTION_L, CUZK_G1, s->n.l, err));
@@ -266,7 +259,7 @@ typedef struct {
     bool secret;
 } block;
 
-enum { BLOCKS = 7 };
+enum { BLOCKS = 6 };
 
 static void list_blocks(setup *s, block out[BLOCKS]) {
     const size_t wires = s->n_wires * sizeof(cuzk_u256);
@@ -276,8 +269,7 @@ static void list_blocks(setup *s, block out[BLOCKS]) {
         {(void **)&s->col[1], wires, true},
         {(void **)&s->col[2], wires, true},
         {(void **)&s->dense, s->n_wires * sizeof *s->dense, false},
-        {(void **)&s->points, (size_t)BATCH * CUZK_ZCASH_G2, false},
-        {(void **)&s->scalars, BATCH * sizeof(cuzk_u256), true},
+        {(void **)&s->points, (size_t)CUZK__POINTS_BATCH * CUZK_ZCASH_G2, false},
     };
     memcpy(out, list, sizeof list);
 }
@@ -303,37 +295,36 @@ static void release(setup *s) {
         if (*b[i].to && b[i].secret) cuzk_wipe(*b[i].to, b[i].bytes);
         cuzk_big_free(*b[i].to, b[i].bytes);
     }
-    cuzk_fixed_base_free(s->table[0]);
-    cuzk_fixed_base_free(s->table[1]);
+    cuzk__points_close(&s->source);
     cuzk_hash_free(s->hash);
     cuzk_wipe(s, sizeof *s);
 }
 
 /* ---- the key as logarithms ---- */
 
-static cuzk_status no_zero(const setup *s, const filler *f, cuzk_err *err) {
-    if (!atomic_load(&f->zero)) return CUZK_OK;
-    return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                        "%s: a wire is in no constraint, or vanishes for these secrets: choose "
-                        "another seed",
-                        s->name);
+typedef struct {
+    filler f;
+    cuzk_u256 *logs;
+} log_filler;
+
+static void fill_logs(void *ctx, size_t begin, size_t end) {
+    log_filler *l = ctx;
+    fill(&l->f, l->logs + begin, begin, end - begin);
 }
 
 /* All scalars of a section; *logs is big memory of n + 1 of them. */
 static cuzk_status section_logs(setup *s, section which, size_t n, cuzk_u256 **logs,
                                 cuzk_err *err) {
-    cuzk_u256 *const batch = s->scalars;
-    filler f = {.s = s, .which = which};
+    enum { MIN_LEN = 1024 };
+    log_filler l = {.f = {.s = s, .which = which}};
     void *mem;
-    atomic_init(&f.zero, false);
+    atomic_init(&l.f.zero, false);
     if (cuzk_big_alloc(&mem, (n + 1) * sizeof **logs) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory for %zu logarithms",
                             s->name, n);
-    *logs = mem;
-    s->scalars = *logs;
-    cuzk_pool_run_ranges(s->pool, n, 1024, 4, fill_range, &f);
-    s->scalars = batch;
-    return no_zero(s, &f, err);
+    *logs = l.logs = mem;
+    cuzk_pool_run_ranges(s->pool, n, MIN_LEN, 4, fill_logs, &l);
+    return no_zero(&l.f, err);
 }
 
 /* The columns are given back as soon as the sections are there, before these are sorted. */
@@ -354,10 +345,9 @@ static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     char *name = NULL;
     CUZK_TRY(columns(s, err));
     constants(s);
-    cuzk_status st = cuzk_fixed_base_new(&s->table[0], s->curve, CUZK_G1, s->curve->g1.generator,
-                                         s->n.ic, s->pool);
-    if (st != CUZK_OK) return cuzk_err_set(err, st, "fixed-base table: %s", cuzk_status_text(st));
+    CUZK_TRY(cuzk__points_open(&s->source, s->curve, NULL, s->n.ic, 0, s->pool, err));
     CUZK_TRY(make_vk(s, err));
+    cuzk_status st = CUZK_OK;
     for (int i = 0; i < 4 && st == CUZK_OK; i++) {
         if (i >= 2) list_dense(s, which[i]);
         st = section_logs(s, which[i], n[i], &logs[i], err);
@@ -412,15 +402,15 @@ cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs
 
 cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                       const cuzk_toxic *toxic, const char *name, cuzk_out *out,
-                                      cuzk_params_vk *vk, uint8_t hash[64], cuzk_pool *pool,
-                                      FILE *progress, cuzk_err *err) {
+                                      cuzk_params_vk *vk, uint8_t hash[64],
+                                      const cuzk_setup_opts *opts, cuzk_err *err) {
     setup s = {.r = r1cs,
                .density = density,
                .toxic = toxic,
                .name = name,
                .curve = cuzk_curve_get(CUZK_BLS12_381),
                .fr = r1cs->fr,
-               .pool = pool,
+               .pool = opts->pool,
                .out = out,
                .vk = vk};
     memset(vk, 0, sizeof *vk);
@@ -432,10 +422,14 @@ cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_den
     if (st != CUZK_OK) return cuzk_err_set(err, st, "BLAKE2b-512: %s", cuzk_status_text(st));
     st = allocate(&s, err);
     if (st == CUZK_OK) {
-        cuzk_progress_begin(&s.progress, progress, "making the key",
+        cuzk_progress_begin(&s.progress, opts->progress, "making the key",
                             (uint64_t)s.n.h + s.n.l + s.n.a + (1 + G2_COST) * (uint64_t)s.n.b);
-        st = make_all(&s, err);
+        st = make_all(&s, opts, err);
         cuzk_progress_end(&s.progress);
+        if (opts->stats)
+            *opts->stats = (cuzk_setup_stats){
+                .points = {(uint64_t)s.n.ic + s.n.h + s.n.l + s.n.a + s.n.b, s.n.b},
+                .made = cuzk__points_stats(&s.source)};
     }
     if (st == CUZK_OK) {
         cuzk_hash *h = s.hash;

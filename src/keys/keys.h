@@ -100,8 +100,8 @@ cuzk_status cuzk_witness_publics(cuzk_u256 *out, const cuzk_witness *w) CUZK_MUS
  * taken for official and never overwritten, nor is a file with the published digest: USAGE. name
  * (may be NULL) takes the stem. */
 cuzk_status cuzk_keys_setup(const cuzk_circuit *circuit, const cuzk_r1cs *r1cs,
-                            const cuzk_toxic *toxic, const char *dir, cuzk_pool *pool,
-                            FILE *progress, cuzk_params_name *name, cuzk_err *err) CUZK_MUST_CHECK;
+                            const cuzk_toxic *toxic, const char *dir, const cuzk_setup_opts *opts,
+                            cuzk_params_name *name, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* *own: whether path is, or would be, a file of a circuit's key in dir (NULL: the default): what a
  * proof must not be written to. */

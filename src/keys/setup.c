@@ -79,8 +79,8 @@ static void remember(const cuzk__files *f, const uint8_t hash[64]) {
 }
 
 static cuzk_status make(const cuzk__files *f, const char *dir, const cuzk_r1cs *r1cs,
-                        const cuzk_r1cs_density *density, const cuzk_toxic *toxic, cuzk_pool *pool,
-                        FILE *progress, cuzk_err *err) {
+                        const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
+                        const cuzk_setup_opts *opts, cuzk_err *err) {
     cuzk_out out[CUZK__FILE_KINDS];
     cuzk_params_vk vk = {.vk = {0}};
     uint8_t hash[64];
@@ -89,11 +89,11 @@ static cuzk_status make(const cuzk__files *f, const char *dir, const cuzk_r1cs *
     cuzk_status st = cuzk_out_open(&out[CUZK__PARAMS], f->path[CUZK__PARAMS], err);
     if (st == CUZK_OK)
         st = cuzk_groth16_setup_params(r1cs, density, toxic, f->circuit->name, &out[CUZK__PARAMS],
-                                       &vk, hash, pool, progress, err);
+                                       &vk, hash, opts, err);
     if (st == CUZK_OK) st = cuzk_out_sync(&out[CUZK__PARAMS], err);
     if (st == CUZK_OK) st = write_small(out, f, &vk, err);
     /* once more: files may have arrived meanwhile */
-    if (st == CUZK_OK) st = may_write(f, dir, progress, err);
+    if (st == CUZK_OK) st = may_write(f, dir, opts->progress, err);
     /* the sidecar first: no key is ever there without it */
     for (int i = CUZK__FILE_KINDS - 1; i >= 0; i--) {
         if (st == CUZK_OK)
@@ -107,20 +107,20 @@ static cuzk_status make(const cuzk__files *f, const char *dir, const cuzk_r1cs *
 }
 
 cuzk_status cuzk_keys_setup(const cuzk_circuit *circuit, const cuzk_r1cs *r1cs,
-                            const cuzk_toxic *toxic, const char *dir, cuzk_pool *pool,
-                            FILE *progress, cuzk_params_name *name, cuzk_err *err) {
+                            const cuzk_toxic *toxic, const char *dir, const cuzk_setup_opts *opts,
+                            cuzk_params_name *name, cuzk_err *err) {
     cuzk__files files;
     cuzk_r1cs_density density;
     if (!dir) dir = cuzk_keys_default_dir();
     CUZK_TRY(cuzk__files_of(&files, circuit, dir, err));
     if (name) *name = files.name;
-    cuzk_status st = may_write(&files, dir, progress, err);
+    cuzk_status st = may_write(&files, dir, opts->progress, err);
     if (st == CUZK_OK) {
         st = cuzk_r1cs_density_of(&density, r1cs);
         if (st != CUZK_OK) cuzk_err_set(err, st, "not enough memory for %s", circuit->name);
     }
     if (st == CUZK_OK) {
-        st = make(&files, dir, r1cs, &density, toxic, pool, progress, err);
+        st = make(&files, dir, r1cs, &density, toxic, opts, err);
         cuzk_r1cs_density_free(&density);
     }
     cuzk__files_free(&files);

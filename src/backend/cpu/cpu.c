@@ -259,6 +259,11 @@ cuzk_status cuzk_cpu_backend_open(cuzk_backend **out, cuzk_cpu_impl impl, cuzk_p
         .compute = compute,
         .finish = finish,
         .plan = plan,
+        .multiples_new = cuzk__cpu_multiples_new,
+        .multiples_room = cuzk__cpu_multiples_room,
+        .multiples_queue = cuzk__cpu_multiples_queue,
+        .multiples_take = cuzk__cpu_multiples_take,
+        .multiples_free = cuzk__cpu_multiples_free,
     };
     void *mem;
     *out = NULL;

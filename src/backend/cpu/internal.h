@@ -41,4 +41,12 @@ cuzk_status cuzk__cpu_eval(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__cpu_h_scalars(cuzk__cpu_slot *s) CUZK_MUST_CHECK;
 cuzk_status cuzk__cpu_all_sums(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* multiples.c: entries of cuzk_backend_ops. */
+cuzk_status cuzk__cpu_multiples_new(cuzk_backend *b, cuzk_multiples **out, const cuzk_curve *curve,
+                                    cuzk_group group, size_t batch, uint64_t total, cuzk_err *err);
+cuzk_u256 *cuzk__cpu_multiples_room(cuzk_multiples *m);
+cuzk_status cuzk__cpu_multiples_queue(cuzk_multiples *m, size_t n, cuzk_err *err);
+cuzk_status cuzk__cpu_multiples_take(cuzk_multiples *m, const void **points, cuzk_err *err);
+void cuzk__cpu_multiples_free(cuzk_multiples *m);
+
 #endif

@@ -31,7 +31,12 @@ static const cuzk_backend_ops ops = {"cuda",
                                      cuzk__gpu_stage,
                                      cuzk__gpu_compute,
                                      cuzk__gpu_finish,
-                                     cuzk__gpu_plan};
+                                     cuzk__gpu_plan,
+                                     cuzk__gpu_multiples_new,
+                                     cuzk__gpu_multiples_room,
+                                     cuzk__gpu_multiples_queue,
+                                     cuzk__gpu_multiples_take,
+                                     cuzk__gpu_multiples_free};
 
 cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *options,
                                    cuzk_err *err) {
@@ -90,13 +95,29 @@ cuzk_status cuzk__ring_send(cuzk_gpu_backend *b, void *device, size_t bytes, cuz
     return CUZK_OK;
 }
 
+struct copy_job {
+    char *to;
+    const char *from;
+};
+
+static void copy_range(void *ctx, size_t begin, size_t end) {
+    const copy_job *c = (const copy_job *)ctx;
+    memcpy(c->to + begin, c->from + begin, end - begin);
+}
+
+void cuzk__ring_copy(cuzk_gpu_backend *b, char *part, const void *host, size_t bytes) {
+    enum { MIN_LEN = 256 << 10 };
+    copy_job c = {part, (const char *)host};
+    cuzk_pool_run_ranges(b->pool, bytes, MIN_LEN, 1, copy_range, &c);
+}
+
 cuzk_status cuzk__ring_upload(cuzk_gpu_backend *b, void *device, const void *host, size_t bytes,
                               cuzk_err *err) {
     for (size_t at = 0; at < bytes; at += CUZK__RING_BYTES) {
         const size_t most = CUZK__RING_BYTES, n = bytes - at < most ? bytes - at : most;
         char *part;
         CUZK_TRY(cuzk__ring_take(b, &part, err));
-        memcpy(part, (const char *)host + at, n);
+        cuzk__ring_copy(b, part, (const char *)host + at, n);
         CUZK_TRY(cuzk__ring_send(b, (char *)device + at, n, err));
     }
     return CUZK_OK;

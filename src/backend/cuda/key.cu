@@ -26,15 +26,19 @@ struct key_logs {
     void *scalars;
 };
 
-/* Writes bases one by one through the ring: points, or logarithms that become points. */
+/* Sends bases through the ring: points, or logarithms that become points. */
 struct point_writer {
     cuzk_gpu_backend *b;
-    char *device, *part;
-    size_t used, size; /* bytes; of a base as the key has it */
+    char *device; /* where the next point goes */
+    size_t size;  /* bytes of a base as the key has it */
     const cuzk__sum_ops *ops;
     const cuzk__gpu_query *comb; /* of logarithms; NULL: points */
     void *scalars;
 };
+
+static size_t base_size(const cuzk_gpu_key *k, const cuzk__gpu_query *q) {
+    return k->logs ? (size_t)LOG_BYTES : q->ops->point_bytes;
+}
 
 static point_writer writer(cuzk_gpu_backend *b, const cuzk_gpu_key *k, const cuzk__gpu_query *q,
                            void *to) {
@@ -42,7 +46,7 @@ static point_writer writer(cuzk_gpu_backend *b, const cuzk_gpu_key *k, const cuz
     w.b = b;
     w.device = (char *)to;
     w.ops = q->ops;
-    w.size = k->logs ? (size_t)LOG_BYTES : q->ops->point_bytes;
+    w.size = base_size(k, q);
     if (k->logs) {
         w.comb = &k->logs->comb[q->group == CUZK_G2];
         w.scalars = k->logs->scalars;
@@ -50,24 +54,26 @@ static point_writer writer(cuzk_gpu_backend *b, const cuzk_gpu_key *k, const cuz
     return w;
 }
 
-static cuzk_status flush(point_writer *w, cuzk_err *err) {
-    if (!w->part || w->used == 0) return CUZK_OK;
-    const size_t n = w->used / w->size;
-    CUZK_TRY(cuzk__ring_send(w->b, w->comb ? w->scalars : w->device, w->used, err));
+/* The n bases in the ring's part that was taken last. */
+static cuzk_status send(point_writer *w, size_t n, cuzk_err *err) {
+    if (n == 0) return CUZK_OK;
+    CUZK_TRY(cuzk__ring_send(w->b, w->comb ? w->scalars : w->device, n * w->size, err));
     if (w->comb)
         CUZK_TRY(w->ops->fixed_base(w->b->dev, w->comb->points, w->comb->window, w->comb->windows,
                                     w->scalars, w->device, n, err));
     w->device += n * w->ops->point_bytes;
-    w->part = NULL;
-    w->used = 0;
     return CUZK_OK;
 }
 
-static cuzk_status put(point_writer *w, const void *point, cuzk_err *err) {
-    if (w->used + w->size > CUZK__RING_BYTES) CUZK_TRY(flush(w, err));
-    if (!w->part) CUZK_TRY(cuzk__ring_take(w->b, &w->part, err));
-    memcpy(w->part + w->used, point, w->size);
-    w->used += w->size;
+static cuzk_status send_all(point_writer *w, const void *bases, size_t n, cuzk_err *err) {
+    const size_t room = CUZK__RING_BYTES / w->size;
+    for (size_t i = 0; i < n; i += room) {
+        const size_t k = n - i < room ? n - i : room;
+        char *part;
+        CUZK_TRY(cuzk__ring_take(w->b, &part, err));
+        cuzk__ring_copy(w->b, part, (const char *)bases + i * w->size, k * w->size);
+        CUZK_TRY(send(w, k, err));
+    }
     return CUZK_OK;
 }
 
@@ -81,58 +87,152 @@ static bool is_infinity(const void *point, size_t size) {
     return any == 0;
 }
 
+/* An array of bases in blocks, each the work of one thread. */
+enum { SCAN_BLOCK = 4096 };
+struct base_scan {
+    const char *bases;
+    size_t n, size, blocks;
+    uint32_t *before; /* finite bases before each block, then all */
+};
+
+static void count_block(void *ctx, size_t block) {
+    base_scan *s = (base_scan *)ctx;
+    const size_t end = s->n < (block + 1) * SCAN_BLOCK ? s->n : (block + 1) * SCAN_BLOCK;
+    uint32_t n = 0;
+    for (size_t i = block * SCAN_BLOCK; i < end; i++)
+        n += !is_infinity(s->bases + i * s->size, s->size);
+    s->before[block + 1] = n;
+}
+
+static cuzk_status scan_bases(base_scan *s, const void *bases, size_t n, size_t size,
+                              cuzk_pool *pool, cuzk_err *err) {
+    void *mem;
+    s->bases = (const char *)bases;
+    s->n = n;
+    s->size = size;
+    s->blocks = (n + SCAN_BLOCK - 1) / SCAN_BLOCK;
+    if (cuzk_alloc(&mem, s->blocks + 1, sizeof *s->before) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a key");
+    s->before = (uint32_t *)mem;
+    cuzk_pool_run(pool, s->blocks, count_block, s);
+    for (size_t i = 0; i < s->blocks; i++)
+        s->before[i + 1] += s->before[i];
+    return CUZK_OK;
+}
+
+static uint32_t finite(const base_scan *s) {
+    return s->before[s->blocks];
+}
+
+struct block_copy {
+    const base_scan *scan;
+    size_t first;
+    char *to;
+};
+
+static void copy_block(void *ctx, size_t i) {
+    const block_copy *c = (const block_copy *)ctx;
+    const base_scan *s = c->scan;
+    const size_t block = c->first + i;
+    const size_t end = s->n < (block + 1) * SCAN_BLOCK ? s->n : (block + 1) * SCAN_BLOCK;
+    char *to = c->to + (size_t)(s->before[block] - s->before[c->first]) * s->size;
+    for (size_t k = block * SCAN_BLOCK; k < end; k++) {
+        const char *p = s->bases + k * s->size;
+        if (is_infinity(p, s->size)) continue;
+        memcpy(to, p, s->size);
+        to += s->size;
+    }
+}
+
+static cuzk_status send_finite(point_writer *w, const base_scan *s, cuzk_err *err) {
+    const uint32_t room = (uint32_t)(CUZK__RING_BYTES / w->size);
+    static_assert(CUZK__RING_BYTES / CUZK_POINT_MAX >= SCAN_BLOCK, "a block has room in the ring");
+    for (size_t first = 0, end; first < s->blocks; first = end) {
+        for (end = first + 1; end < s->blocks; end++)
+            if (s->before[end + 1] - s->before[first] > room) break;
+        block_copy c = {s, first, NULL};
+        CUZK_TRY(cuzk__ring_take(w->b, &c.to, err));
+        cuzk_pool_run(w->b->pool, end - first, copy_block, &c);
+        CUZK_TRY(send(w, s->before[end] - s->before[first], err));
+    }
+    return CUZK_OK;
+}
+
 /* What a query holds once its infinities are left out. */
 struct finite_bases {
+    base_scan full, bits;
     uint32_t *slots;
     uint32_t n_full, n;
 };
 
+static void free_finite(finite_bases *f) {
+    cuzk_free(f->full.before);
+    cuzk_free(f->bits.before);
+    cuzk_free(f->slots);
+}
+
+struct slot_filler {
+    const cuzk_proving_key *key;
+    const cuzk_query *q;
+    const finite_bases *f;
+    bool bits;
+    size_t bad; /* a base whose slot is none, or SIZE_MAX; any of them */
+};
+
+static void fill_block(void *ctx, size_t block) {
+    slot_filler *w = (slot_filler *)ctx;
+    const base_scan *s = w->bits ? &w->f->bits : &w->f->full;
+    const size_t end = s->n < (block + 1) * SCAN_BLOCK ? s->n : (block + 1) * SCAN_BLOCK;
+    const size_t limit = w->bits ? w->key->n_bits : w->key->n_full;
+    const uint32_t *slots = w->bits ? w->q->bit_slots : w->q->full_slots;
+    uint32_t *out = w->f->slots + (w->bits ? w->f->n_full : 0) + s->before[block];
+    for (size_t i = block * SCAN_BLOCK; i < end; i++) {
+        if (is_infinity(s->bases + i * s->size, s->size)) continue;
+        const size_t slot = slots ? slots[i] : w->q->first_full + i;
+        if (slot >= limit) __atomic_store_n(&w->bad, i, __ATOMIC_RELAXED);
+        *out++ = (uint32_t)slot | (w->bits ? (uint32_t)CUZK__SLOT_BIT : 0);
+    }
+}
+
+static cuzk_status fill_slots(const finite_bases *f, const cuzk_proving_key *key,
+                              const cuzk_query *q, bool bits, cuzk_pool *pool, cuzk_err *err) {
+    slot_filler w = {key, q, f, bits, SIZE_MAX};
+    cuzk_pool_run(pool, bits ? f->bits.blocks : f->full.blocks, fill_block, &w);
+    if (w.bad == SIZE_MAX) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: base %zu: no such %s", key->name, w.bad,
+                        bits ? "bit" : "value");
+}
+
 /* The value of each finite base, in the order that put_bases writes them. */
 static cuzk_status find_finite(finite_bases *f, const cuzk_proving_key *key, const cuzk_query *q,
-                               size_t size, cuzk_err *err) {
+                               size_t size, cuzk_pool *pool, cuzk_err *err) {
     void *mem;
     if (q->n_full + q->n_bits + 1 >= UINT32_MAX / 2)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %zu bases are too many", key->name,
                             q->n_full + q->n_bits);
-    CUZK_TRY(cuzk_alloc(&mem, q->n_full + q->n_bits + 1, 4));
+    CUZK_TRY(scan_bases(&f->full, q->full_bases, q->n_full, size, pool, err));
+    CUZK_TRY(scan_bases(&f->bits, q->bit_bases, q->n_bits, size, pool, err));
+    f->n_full = finite(&f->full);
+    f->n = f->n_full + finite(&f->bits);
+    if (cuzk_alloc(&mem, (size_t)f->n + 1, 4) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory", key->name);
     f->slots = (uint32_t *)mem;
-    for (size_t i = 0; i < q->n_full; i++) {
-        if (is_infinity((const char *)q->full_bases + i * size, size)) continue;
-        const size_t slot = q->full_slots ? q->full_slots[i] : q->first_full + i;
-        if (slot >= key->n_full)
-            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: base %zu: no value %zu", key->name,
-                                i, slot);
-        f->slots[f->n++] = (uint32_t)slot;
-    }
-    f->n_full = f->n;
-    for (size_t i = 0; i < q->n_bits; i++) {
-        if (is_infinity((const char *)q->bit_bases + i * size, size)) continue;
-        if (q->bit_slots[i] >= key->n_bits)
-            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: base %zu: no bit %u", key->name, i,
-                                q->bit_slots[i]);
-        f->slots[f->n++] = q->bit_slots[i] | CUZK__SLOT_BIT;
-    }
+    CUZK_TRY(fill_slots(f, key, q, false, pool, err));
+    CUZK_TRY(fill_slots(f, key, q, true, pool, err));
     if (q->one_base && !is_infinity(q->one_base, size)) f->slots[f->n++] = CUZK__SLOT_ONE;
     return CUZK_OK;
 }
 
 /* Full bases to the beginning of query->points, the others `rest` points further on. */
 static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, size_t rest,
-                             const cuzk_gpu_key *k, const cuzk_query *q, cuzk_err *err) {
+                             const cuzk_gpu_key *k, const cuzk_query *q, const finite_bases *f,
+                             cuzk_err *err) {
     point_writer w = writer(b, k, query, query->points);
-    const size_t size = w.size;
-    for (size_t i = 0; i < q->n_full; i++) {
-        const char *p = (const char *)q->full_bases + i * size;
-        if (!is_infinity(p, size)) CUZK_TRY(put(&w, p, err));
-    }
-    CUZK_TRY(flush(&w, err));
+    CUZK_TRY(send_finite(&w, &f->full, err));
     w.device = (char *)query->points + rest * query->ops->point_bytes;
-    for (size_t i = 0; i < q->n_bits; i++) {
-        const char *p = (const char *)q->bit_bases + i * size;
-        if (!is_infinity(p, size)) CUZK_TRY(put(&w, p, err));
-    }
-    if (q->one_base && !is_infinity(q->one_base, size)) CUZK_TRY(put(&w, q->one_base, err));
-    return flush(&w, err);
+    CUZK_TRY(send_finite(&w, &f->bits, err));
+    if (!q->one_base || is_infinity(q->one_base, w.size)) return CUZK_OK;
+    return send_all(&w, q->one_base, 1, err);
 }
 
 /* Decides between comb and sorted sums, and takes the memory for the points. */
@@ -214,8 +314,7 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
     q->ops = cuzk__sum_group(key->curve->id, q->group);
     finite_bases f = {};
     void *mem = NULL;
-    cuzk_status st =
-        find_finite(&f, key, from, k->logs ? (size_t)LOG_BYTES : q->ops->point_bytes, err);
+    cuzk_status st = find_finite(&f, key, from, base_size(k, q), b->pool, err);
     q->n_full = f.n_full;
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
@@ -225,11 +324,11 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
         q->slots = (uint32_t *)mem;
         k->bytes.points += (size_t)f.n * 4;
         CUZK_TRY_GOTO(cuzk__ring_upload(b, q->slots, f.slots, (size_t)f.n * 4, err), done);
-        CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, k, from, err), done);
+        CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, k, from, &f, err), done);
         CUZK_TRY_GOTO(finish_query(b, k, q, 0, err), done);
     }
 done:
-    cuzk_free(f.slots);
+    free_finite(&f);
     return st;
 }
 
@@ -311,9 +410,7 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const size_t size = q->ops->point_bytes;
     const size_t count = (size_t)q->n - (coefficients ? 1 : 0);
     point_writer w = writer(b, k, q, q->points);
-    for (size_t i = 0; i < count; i++)
-        CUZK_TRY(put(&w, (const char *)key->h + i * w.size, err));
-    CUZK_TRY(flush(&w, err));
+    CUZK_TRY(send_all(&w, key->h, count, err));
     if (coefficients) {
         CUZK_CUDA(cudaMemsetAsync((char *)q->points + count * size, 0, size, b->dev->stream));
         CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
@@ -370,28 +467,29 @@ static void free_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     k->logs = NULL;
 }
 
-/* The generators' combs: combs of one base. */
+cuzk_status cuzk__gpu_generator_comb(cuzk_gpu_backend *b, cuzk__gpu_query *q,
+                                     const cuzk_curve *curve, cuzk_group group, cuzk_err *err) {
+    q->group = group;
+    q->ops = cuzk__sum_group(curve->id, group);
+    q->n = q->n_full = 1;
+    q->window = LOG_WINDOW;
+    q->windows = curve->fr->bits / LOG_WINDOW + 1;
+    q->table = (size_t)q->windows << (LOG_WINDOW - 1);
+    CUZK_TRY(q->ops->prepare(err));
+    CUZK_TRY(cuzk_cuda_alloc(b->dev, &q->points, q->table * q->ops->point_bytes, err));
+    CUZK_TRY(cuzk__ring_upload(b, q->points, cuzk_curve_group(curve, group)->generator,
+                               q->ops->point_bytes, err));
+    return fill_comb(b, curve->id, q, err);
+}
+
 static cuzk_status load_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_curve *curve = k->base.key->curve;
     void *mem;
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(key_logs)));
     k->logs = (key_logs *)mem;
     CUZK_TRY(cuzk_cuda_alloc(b->dev, &k->logs->scalars, CUZK__RING_BYTES, err));
-    for (int i = 0; i < 2; i++) {
-        cuzk__gpu_query *q = &k->logs->comb[i];
-        q->group = i ? CUZK_G2 : CUZK_G1;
-        q->ops = cuzk__sum_group(curve->id, q->group);
-        q->n = q->n_full = 1;
-        q->window = LOG_WINDOW;
-        q->windows = curve->fr->bits / LOG_WINDOW + 1;
-        q->table = (size_t)q->windows << (LOG_WINDOW - 1);
-        CUZK_TRY(q->ops->prepare(err));
-        CUZK_TRY(cuzk_cuda_alloc(b->dev, &q->points, q->table * q->ops->point_bytes, err));
-        CUZK_TRY(cuzk__ring_upload(b, q->points, cuzk_curve_group(curve, q->group)->generator,
-                                   q->ops->point_bytes, err));
-        CUZK_TRY(fill_comb(b, curve->id, q, err));
-    }
-    return CUZK_OK;
+    CUZK_TRY(cuzk__gpu_generator_comb(b, &k->logs->comb[0], curve, CUZK_G1, err));
+    return cuzk__gpu_generator_comb(b, &k->logs->comb[1], curve, CUZK_G2, err);
 }
 
 static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {

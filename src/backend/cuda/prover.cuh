@@ -19,7 +19,6 @@
 #ifndef CUZK_BACKEND_CUDA_PROVER_CUH
 #define CUZK_BACKEND_CUDA_PROVER_CUH
 
-#include "backend/cuda/cuda_internal.h"
 #include "backend/cuda/open.h"
 #include "backend/cuda/sum_ops.cuh"
 #include "backend/cuda/two_steps.cuh"
@@ -143,6 +142,9 @@ cuzk_status cuzk__ring_upload(cuzk_gpu_backend *b, void *device, const void *hos
 cuzk_status cuzk__ring_take(cuzk_gpu_backend *b, char **part, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__ring_send(cuzk_gpu_backend *b, void *device, size_t bytes,
                             cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Host bytes into a part, by the pool's threads. */
+void cuzk__ring_copy(cuzk_gpu_backend *b, char *part, const void *host, size_t bytes);
 
 struct cuzk__gpu_query {
     cuzk_group group;
@@ -268,5 +270,17 @@ size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key);
 size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
 cuzk_status cuzk__gpu_plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
                            cuzk_err *err);
+
+/* The comb of a generator, whose only base it is: queued on b->dev, under b->loading. */
+cuzk_status cuzk__gpu_generator_comb(cuzk_gpu_backend *b, cuzk__gpu_query *comb,
+                                     const cuzk_curve *curve, cuzk_group group,
+                                     cuzk_err *err) CUZK_MUST_CHECK;
+/* Entries of cuzk_backend_ops: multiples.cu. */
+cuzk_status cuzk__gpu_multiples_new(cuzk_backend *b, cuzk_multiples **out, const cuzk_curve *curve,
+                                    cuzk_group group, size_t batch, uint64_t total, cuzk_err *err);
+cuzk_u256 *cuzk__gpu_multiples_room(cuzk_multiples *m);
+cuzk_status cuzk__gpu_multiples_queue(cuzk_multiples *m, size_t n, cuzk_err *err);
+cuzk_status cuzk__gpu_multiples_take(cuzk_multiples *m, const void **points, cuzk_err *err);
+void cuzk__gpu_multiples_free(cuzk_multiples *m);
 
 #endif

@@ -33,7 +33,8 @@ static void make_key(const char *curve, const char *name, const char *seed, cons
     if (cuzk_circom_r1cs_open(&r1cs, path, &err)) fail_msg("%s", err.msg);
     assert_int_equal(cuzk_pool_new(&pool, 2), CUZK_OK);
     assert_int_equal(cuzk_toxic_from_seed(&toxic, r1cs->curve, seed, strlen(seed), &err), CUZK_OK);
-    if (cuzk_groth16_setup_zkey(r1cs, &toxic, out, pool, NULL, &err)) fail_msg("%s", err.msg);
+    if (cuzk_groth16_setup_zkey(r1cs, &toxic, out, &(cuzk_setup_opts){.pool = pool}, &err))
+        fail_msg("%s", err.msg);
     cuzk_pool_free(pool);
     cuzk_circom_r1cs_free(r1cs);
 }

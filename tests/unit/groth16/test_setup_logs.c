@@ -49,8 +49,8 @@ static cuzk_params_key *key_of_file(const sector *s, const cuzk_toxic *toxic, cu
     cuzk_err err = {0};
     cuzk_status st = cuzk_out_open(&out, path, &err);
     if (st == CUZK_OK)
-        st = cuzk_groth16_setup_params(s->r, &s->density, toxic, "file", &out, &vk, hash, pool,
-                                       NULL, &err);
+        st = cuzk_groth16_setup_params(s->r, &s->density, toxic, "file", &out, &vk, hash,
+                                       &(cuzk_setup_opts){.pool = pool}, &err);
     if (st == CUZK_OK) st = cuzk_out_sync(&out, &err);
     if (st == CUZK_OK) st = cuzk_out_commit(&out, &err);
     if (st == CUZK_OK) st = cuzk_params_open(&file, path, &s->counts, "file", pool, &err);

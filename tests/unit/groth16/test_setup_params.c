@@ -48,8 +48,8 @@ static void expect_key(void (*make)(sector *s), const char *vector, unsigned thr
     make(&s);
     cuzk_status st = cuzk_out_open(&out, path, &err);
     if (st == CUZK_OK)
-        st = cuzk_groth16_setup_params(s.r, &s.density, &toxic, vector, &out, &vk, hash, pool, NULL,
-                                       &err);
+        st = cuzk_groth16_setup_params(s.r, &s.density, &toxic, vector, &out, &vk, hash,
+                                       &(cuzk_setup_opts){.pool = pool}, &err);
     if (st == CUZK_OK) st = cuzk_out_commit(&out, &err);
     if (st != CUZK_OK) fail_msg("%s", err.msg);
     snprintf(want_path, sizeof want_path, "%s/porep/keys/%s.params", CUZK_TEST_VECTORS, vector);

@@ -32,7 +32,8 @@ static void make_wpost(void) {
         cuzk_bls12_381_fr_ops.to_mont(secrets[i], &plain);
     }
     if (cuzk_circuit_compact(&r, c, &err)) fail_msg("%s", err.msg);
-    if (cuzk_keys_setup(c, r, &t, fixture_dir, fixture_pool, NULL, NULL, &err))
+    if (cuzk_keys_setup(c, r, &t, fixture_dir, &(cuzk_setup_opts){.pool = fixture_pool}, NULL,
+                        &err))
         fail_msg("%s", err.msg);
     cuzk_r1cs_free(r);
 }

@@ -101,7 +101,8 @@ static void files_of(cuzk__files *f, const char *circuit) {
 static cuzk_status make_keys(const char *circuit, const cuzk_r1cs *r, cuzk_err *err) {
     cuzk_toxic t;
     secrets(&t);
-    return cuzk_keys_setup(cuzk_circuit_find(circuit), r, &t, dir, pool, NULL, NULL, err);
+    return cuzk_keys_setup(cuzk_circuit_find(circuit), r, &t, dir, &(cuzk_setup_opts){.pool = pool},
+                           NULL, err);
 }
 
 static cuzk_status open_key(cuzk_circuit_key **key, const char *circuit, const cuzk_r1cs *r,
