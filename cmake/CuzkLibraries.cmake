@@ -19,6 +19,17 @@ if(CUZK_JANSSON_A)
   add_custom_target(cuzk_jansson_pic DEPENDS ${CUZK_JANSSON_PIC_A})
 endif()
 
+# With CUDA its runtime, which is static, goes into the static libraries too; what it needs of the
+# system is left to whoever links them. Groups of C++ sections are dissolved: their names become
+# local, so that nobody else's copy may stand in for them.
+set(CUZK_STATIC_NEEDS -lpthread)
+if(CUZK_CUDA)
+  set(CUZK_CUDART_A $<TARGET_FILE:CUDA::cudart_static>)
+  set(CUZK_STATIC_LD -Wl,--force-group-allocation)
+  set(CUZK_STATIC_NEEDS -lstdc++ -ldl -lrt -lpthread)
+endif()
+list(JOIN CUZK_STATIC_NEEDS " " CUZK_PC_NEEDS)
+
 # cuzk_exported_library(NAME MODULE SYMS): targets NAME_shared and, unless sanitizers are on,
 # NAME_static. MODULE's objects and whatever they need make the library.
 function(cuzk_exported_library name module syms)
@@ -49,8 +60,9 @@ function(cuzk_exported_library name module syms)
   set(archive ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib${name}.a)
   list(TRANSFORM names PREPEND "-Wl,--undefined=" OUTPUT_VARIABLE roots)
   add_custom_command(OUTPUT ${archive}
-    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib ${roots} -o ${object} -Wl,--start-group
-            $<TARGET_FILE:cuzk_internal> ${CUZK_JANSSON_PIC_A} ${CUZK_XXHASH_A} -Wl,--end-group
+    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib ${roots} ${CUZK_STATIC_LD} -o ${object} -Wl,--start-group
+            $<TARGET_FILE:cuzk_internal> ${CUZK_JANSSON_PIC_A} ${CUZK_XXHASH_A} ${CUZK_CUDART_A}
+            -Wl,--end-group
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${syms} ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
     COMMAND ${CMAKE_AR} rcs ${archive} ${object}

@@ -2,12 +2,12 @@
 #ifndef CUZK_BENCH_H
 #define CUZK_BENCH_H
 
+#include "api/device.h"
 #include "base/buf.h"
 #include "base/cpu.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "curve/curve.h"
-#include "device.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,7 @@
 #ifndef CUZK_FILECOIN_H
 #define CUZK_FILECOIN_H
 
-#include "device.h"
-
+#include "api/device.h"
 #include "filecoin/vanilla.h"
 #include "groth16/groth16.h"
 

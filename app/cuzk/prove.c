@@ -1,8 +1,8 @@
 #include "cli.h"
-#include "device.h"
 #include "remote_prove.h"
 #include "verbs.h"
 
+#include "api/device.h"
 #include "api/key.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -129,20 +129,12 @@ static cuzk_status write_outputs(const options *o, const cuzk_proof *proof, cons
     return st;
 }
 
-/* Where each stage ran, device times by stage, and what moved. */
-static void report_device(cuzk_buf *b, const options *o, const cuzk_prove_stats *stats) {
-    cuzk_buf_puts(b, ",\"stage_devices\":{");
-    for (int i = 0; i < CUZK_STAGE_COUNT; i++)
-        cuzk_buf_printf(b, "%s\"%s\":\"%s\"", i ? "," : "",
-                        cuzk_prove_stage_name((cuzk_prove_stage)i),
-                        i == CUZK_STAGE_VERIFY ? "cpu" : o->device.word);
-    cuzk_buf_puts(b, "}");
-    cuzk_device_sums_json(&o->device, &stats->sums, b);
-}
-
-static void report(const options *o, const cuzk_zkey *key, const cuzk_prove_stats *stats,
+static void report(const options *o, const cuzk_key *loaded, const cuzk_prove_stats *stats,
                    int64_t total_ns, unsigned threads) {
+    const cuzk_zkey *key = loaded->zkey;
+    const cuzk_device *device = cuzk__key_device(loaded);
     cuzk_buf b = CUZK_BUF_INIT;
+    if (!device) device = &o->device;
     cuzk_buf_puts(&b, "{\"zkey\":");
     cuzk_buf_json_str(&b, o->zkey);
     cuzk_buf_printf(&b,
@@ -150,14 +142,10 @@ static void report(const options *o, const cuzk_zkey *key, const cuzk_prove_stat
                     "\"coefficients\":%llu,",
                     key->curve->circom, key->n_vars, key->n_public, key->log2_domain,
                     (unsigned long long)key->n_coefs);
-    cuzk_device_json(&o->device, &b);
-    cuzk_buf_printf(&b, ",\"threads\":%u,\"verified\":true,\"ms\":%.3f,\"stages\":{", threads,
+    cuzk_device_json(device, &b);
+    cuzk_buf_printf(&b, ",\"threads\":%u,\"verified\":true,\"ms\":%.3f,", threads,
                     (double)total_ns * 1e-6);
-    for (int i = 0; i < CUZK_STAGE_COUNT; i++)
-        cuzk_buf_printf(&b, "%s\"%s\":%.3f", i ? "," : "",
-                        cuzk_prove_stage_name((cuzk_prove_stage)i), (double)stats->ns[i] * 1e-6);
-    cuzk_buf_puts(&b, "}");
-    report_device(&b, o, stats);
+    cuzk_device_stages_json(device, stats, &b);
     cuzk_buf_puts(&b, "}\n");
     if (cuzk_buf_status(&b) == CUZK_OK) fputs(b.data, stdout);
     cuzk_buf_free(&b);
@@ -166,31 +154,30 @@ static void report(const options *o, const cuzk_zkey *key, const cuzk_prove_stat
 static cuzk_status run(options *o, cuzk_err *err) {
     int64_t start = cuzk_now_ns();
     cuzk_pool *pool = NULL;
-    cuzk_zkey *key = NULL;
+    cuzk_key *key = NULL;
     cuzk_wtns *w = NULL;
     cuzk_proof proof;
     cuzk_prove_stats stats;
     cuzk_status st = cuzk_pool_new(&pool, o->threads);
     if (st != CUZK_OK) cuzk_err_set(err, st, "cannot start %u threads", o->threads);
     /* Bad points are found by the check of the proof, and named then. */
-    if (st == CUZK_OK) st = cuzk_zkey_open(&key, o->zkey, CUZK_ZKEY_CHECK_SHAPE, pool, err);
+    if (st == CUZK_OK) st = cuzk__key_open(&key, o->zkey, CUZK_ZKEY_CHECK_SHAPE, pool, err);
     if (st == CUZK_OK) st = cuzk_wtns_open(&w, o->wtns, err);
-    if (st == CUZK_OK) st = cuzk__key_fits(key, w, err);
-    if (st == CUZK_OK) st = cuzk_device_open(&o->device, o->threads, false, err);
+    if (st == CUZK_OK) st = cuzk__key_fits(key->zkey, w, err);
+    if (st == CUZK_OK) st = cuzk__key_to_device(key, &o->device, o->threads, false, err);
     if (st == CUZK_OK) {
-        cuzk_prove_opts opts = {.backend = o->device.backend, .impl = o->impl, .pool = pool};
+        cuzk_prove_opts opts = {.impl = o->impl, .pool = pool};
         if (o->fixed) {
             opts.r = &o->r;
             opts.s = &o->s;
         }
-        st = cuzk_groth16_prove(key, w->values, &opts, &proof, &stats, err);
+        st = cuzk__key_prove_points(key, w, &opts, &proof, &stats, err);
     }
-    if (st == CUZK_OK) st = write_outputs(o, &proof, key, w, err);
+    if (st == CUZK_OK) st = write_outputs(o, &proof, key->zkey, w, err);
     if (st == CUZK_OK && o->json)
         report(o, key, &stats, cuzk_now_ns() - start, cuzk_pool_threads(pool));
-    cuzk_device_close(&o->device);
     cuzk_wtns_free(w);
-    cuzk_zkey_free(key);
+    cuzk__key_free(key);
     cuzk_pool_free(pool);
     return st;
 }

@@ -1,7 +1,7 @@
 #include "cli.h"
-#include "device.h"
 #include "verbs.h"
 
+#include "api/device.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"

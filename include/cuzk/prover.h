@@ -33,10 +33,15 @@ typedef struct cuzk_prover_options {
      * own, the calling thread counted (4096 at most). */
     unsigned threads;
     cuzk_key_check check;
+    /* Where proofs are computed: NULL or "cpu"; "cuda" or "cuda:N" for a CUDA device, on which the
+     * key stays, with tables, until the handle is freed. Nothing falls back to another place. On a
+     * device two proofs are under way at a time, if its memory has room for them; further threads
+     * wait. The child of a fork cannot use it. The proof is checked on the CPU. */
+    const char *device;
 } cuzk_prover_options;
 
 #define CUZK_PROVER_OPTIONS_INIT                                                                   \
-    { sizeof(cuzk_prover_options), 0u, CUZK_KEY_CHECK_FULL }
+    { sizeof(cuzk_prover_options), 0u, CUZK_KEY_CHECK_FULL, NULL }
 
 /* Opens circom's proving key (.zkey, groth16), as snarkjs 0.7 writes it.
  *
@@ -45,8 +50,9 @@ typedef struct cuzk_prover_options {
  * that cannot be caught.
  *
  * out: the handle, NULL on failure; the caller frees it. options: NULL for the defaults.
- * Errors: IO; BAD_INPUT with section, offset, expected and actual; NO_MEMORY; USAGE for options
- * this version does not know. */
+ * Errors: IO; BAD_INPUT with section, offset, expected and actual; NO_MEMORY, also when the key or
+ * one proof does not fit the device; NO_DEVICE without such a device, a driver, or CUDA in this
+ * build; USAGE for options this version does not know; BUG when the device fails. */
 CUZK_API cuzk_status cuzk_prover_open(cuzk_prover **out, const char *zkey_path,
                                       const cuzk_prover_options *options,
                                       cuzk_err *err) CUZK_MUST_CHECK;
@@ -69,10 +75,11 @@ typedef struct cuzk_key_info {
     uint64_t domain_size; /* a power of two, above constraints + signals */
     uint64_t coefficients;
     uint64_t key_bytes; /* size of the .zkey */
+    const char *device; /* "cpu", "cuda:0"; as long as the handle */
 } cuzk_key_info;
 
 #define CUZK_KEY_INFO_INIT                                                                         \
-    { sizeof(cuzk_key_info), NULL, 0, 0, 0, 0, 0 }
+    { sizeof(cuzk_key_info), NULL, 0, 0, 0, 0, 0, NULL }
 
 /* Fills info, which must begin as CUZK_KEY_INFO_INIT. USAGE when it does not. Thread-safe. */
 CUZK_API cuzk_status cuzk_prover_info(const cuzk_prover *prover,
@@ -88,10 +95,16 @@ typedef enum cuzk_json_form {
 typedef struct cuzk_prove_options {
     size_t size; /* sizeof(cuzk_prove_options) */
     cuzk_json_form form;
+    /* NULL, or takes a JSON text, the caller's to free with cuzk_string_free (NULL on failure):
+     * where and how long (milliseconds) each stage ran. {"device":"cuda:0","device_name":…,
+     * "stages":{"eval":…,…},"stage_devices":{"eval":"cuda:0",…,"verify":"cpu"},"sums_on":"cuda:0",
+     * "device_ms":{"upload":…,…,"all":…},"bytes_to_device":…,"bytes_from_device":…}; on the CPU
+     * without the members that a device brings. */
+    char **report;
 } cuzk_prove_options;
 
 #define CUZK_PROVE_OPTIONS_INIT                                                                    \
-    { sizeof(cuzk_prove_options), CUZK_JSON_FORM_COMPACT }
+    { sizeof(cuzk_prove_options), CUZK_JSON_FORM_COMPACT, NULL }
 
 /* Makes a proof from the wtns_len bytes of a witness (.wtns version 2), which stay the caller's
  * and are not copied; the library wipes what it derives from them.
@@ -104,7 +117,9 @@ typedef struct cuzk_prove_options {
  * defaults.
  * Errors: BAD_INPUT when the witness is malformed, for another curve, or has another number of
  * values than the circuit has wires; FALSE when it does not satisfy the circuit; NO_MEMORY; BUG
- * when two computations of one proof differ. */
+ * when two computations of one proof differ or a device fails, after which its handles have to be
+ * freed and opened anew, in another process when that does not help; USAGE in the child of a fork,
+ * for a handle on a device. */
 CUZK_API cuzk_status cuzk_prover_prove(const cuzk_prover *prover, const void *wtns, size_t wtns_len,
                                        const cuzk_prove_options *options, char **proof,
                                        char **signals, cuzk_err *err) CUZK_MUST_CHECK;

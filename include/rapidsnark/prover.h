@@ -5,7 +5,8 @@
  * is verified before it is given out; any number of threads may call any function at a time, also
  * with one prover object; keys stay checked in a cache, so that the calls without an object are as
  * fast as those with one. The environment bounds the cache: CUZK_KEY_CACHE_ENTRIES (8) keys, and
- * CUZK_KEY_CACHE_BYTES (a quarter of the memory) for the copies of keys given as buffers.
+ * CUZK_KEY_CACHE_BYTES (a quarter of the memory) for the copies of keys given as buffers; it names
+ * the device on which proofs are computed: CUZK_DEVICE (cpu; cuda, cuda:N).
  *
  * error_msg, when not NULL, receives a NUL-terminated message of at most error_msg_maxsize bytes
  * if a function fails. Sizes are in bytes.

@@ -4,21 +4,29 @@
 #include "api/pool.h"
 #include "base/mem.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { MAX_THREADS = 4096 };
 
+/* Structures grow at their end: one of an earlier version is as good. sizes: the first version's,
+ * and today's. */
+static cuzk_status known_size(const char *what, size_t given, const size_t sizes[2],
+                              cuzk_err *err) {
+    if (given == sizes[0] || given == sizes[1]) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                        "%s.size is %zu, expected %zu: begin with the structure's _INIT", what,
+                        given, sizes[1]);
+}
+
 static cuzk_status read_options(const cuzk_prover_options *given, cuzk_prover_options *o,
                                 cuzk_err *err) {
+    static const size_t sizes[] = {offsetof(cuzk_prover_options, device), sizeof *o};
     *o = (cuzk_prover_options)CUZK_PROVER_OPTIONS_INIT;
     if (!given) return CUZK_OK;
-    if (given->size != sizeof *o)
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "cuzk_prover_options.size is %zu, expected %zu: begin with "
-                            "CUZK_PROVER_OPTIONS_INIT",
-                            given->size, sizeof *o);
-    *o = *given;
+    CUZK_TRY(known_size("cuzk_prover_options", given->size, sizes, err));
+    memcpy(o, given, given->size);
     if (o->threads > MAX_THREADS)
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "threads is %u, the most is %d", o->threads,
                             MAX_THREADS);
@@ -73,15 +81,19 @@ typedef struct {
 static cuzk_status open_from(cuzk_prover **out, const key_source *from,
                              const cuzk_prover_options *options, cuzk_err *err) {
     cuzk_prover_options o;
+    cuzk_device device;
     cuzk_prover *p = NULL;
     cuzk_pool *pool = NULL;
     *out = NULL;
     CUZK_TRY(read_options(options, &o, err));
+    if (!cuzk_device_parse(o.device, &device))
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "device is %s: cpu, cuda or cuda:N", o.device);
     CUZK_TRY(new_prover(&p, &o, &pool, err));
     cuzk_zkey_check check = zkey_check(o.check);
     cuzk_status st = from->path ? cuzk__key_open(&p->key, from->path, check, pool, err)
                                 : cuzk__key_copy(&p->key, from->data, from->len, "the proving key",
                                                  check, pool, err);
+    if (st == CUZK_OK) st = cuzk__key_to_device(p->key, &device, o.threads, true, err);
     if (st == CUZK_OK)
         *out = p;
     else
@@ -121,28 +133,39 @@ void cuzk_prover_free(cuzk_prover *prover) {
 }
 
 cuzk_status cuzk_prover_info(const cuzk_prover *prover, cuzk_key_info *info) {
-    if (!prover || !info || info->size != sizeof *info) return CUZK_STATUS_USAGE;
+    if (!prover || !info ||
+        (info->size != sizeof *info && info->size != offsetof(cuzk_key_info, device)))
+        return CUZK_STATUS_USAGE;
     const cuzk_zkey *zk = prover->key->zkey;
+    const cuzk_device *device = cuzk__key_device(prover->key);
     info->curve = zk->curve->circom;
     info->wires = zk->n_vars;
     info->signals = zk->n_public;
     info->domain_size = (uint64_t)1 << zk->log2_domain;
     info->coefficients = zk->n_coefs;
     info->key_bytes = zk->len;
+    if (info->size == sizeof *info) info->device = device ? device->word : "cpu";
     return CUZK_OK;
 }
 
-static cuzk_status json_style(const cuzk_prove_options *options, cuzk_json_style *style,
-                              cuzk_err *err) {
-    *style = CUZK_JSON_COMPACT;
+/* What a proof is to be written to. */
+typedef struct {
+    cuzk_json_style style;
+    char **proof, **signals, **report; /* each may be NULL */
+} outputs;
+
+static cuzk_status read_prove_options(const cuzk_prove_options *options, outputs *to,
+                                      cuzk_err *err) {
+    static const size_t sizes[] = {offsetof(cuzk_prove_options, report), sizeof *options};
+    to->style = CUZK_JSON_COMPACT;
+    if (to->proof) *to->proof = NULL;
+    if (to->signals) *to->signals = NULL;
     if (!options) return CUZK_OK;
-    if (options->size != sizeof *options)
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "cuzk_prove_options.size is %zu, expected %zu: begin with "
-                            "CUZK_PROVE_OPTIONS_INIT",
-                            options->size, sizeof *options);
+    CUZK_TRY(known_size("cuzk_prove_options", options->size, sizes, err));
+    if (options->size == sizeof *options) to->report = options->report;
+    if (to->report) *to->report = NULL;
     if (options->form == CUZK_JSON_FORM_SNARKJS)
-        *style = CUZK_JSON_SNARKJS;
+        to->style = CUZK_JSON_SNARKJS;
     else if (options->form != CUZK_JSON_FORM_COMPACT)
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "unknown cuzk_json_form %d",
                             (int)options->form);
@@ -171,40 +194,33 @@ static void give(cuzk_buf *b, char **to) {
 }
 
 static cuzk_status prove_with(const cuzk_prover *prover, const cuzk_wtns *wtns,
-                              const cuzk__blinding *blinding, cuzk_json_style style, char **proof,
-                              char **signals, cuzk_err *err) {
-    cuzk_buf text[2] = {CUZK_BUF_INIT, CUZK_BUF_INIT};
+                              const cuzk__blinding *blinding, const outputs *to, cuzk_err *err) {
+    enum { TEXTS = 3 };
+    cuzk_buf text[TEXTS] = {CUZK_BUF_INIT, CUZK_BUF_INIT, CUZK_BUF_INIT};
+    char **const out[TEXTS] = {to->proof, to->signals, to->report};
     cuzk_pool *pool = NULL;
     cuzk_status st = cuzk__key_fits(prover->key->zkey, wtns, err);
     if (st == CUZK_OK) st = pool_of(prover, &pool, err);
     if (st == CUZK_OK)
-        st = cuzk__key_prove(prover->key->zkey, wtns, blinding, pool, style, &text[0], &text[1],
-                             err);
-    if (st == CUZK_OK) {
-        give(&text[0], proof);
-        give(&text[1], signals);
+        st = cuzk__key_prove(prover->key, wtns, blinding, pool, to->style, &text[0], &text[1],
+                             &text[2], err);
+    for (int i = 0; i < TEXTS; i++) {
+        if (st == CUZK_OK) give(&text[i], out[i]);
+        cuzk_buf_free(&text[i]);
     }
-    cuzk_buf_free(&text[0]);
-    cuzk_buf_free(&text[1]);
     return st;
-}
-
-static void clear_outputs(char **proof, char **signals) {
-    if (proof) *proof = NULL;
-    if (signals) *signals = NULL;
 }
 
 cuzk_status cuzk_prover_prove(const cuzk_prover *prover, const void *wtns, size_t wtns_len,
                               const cuzk_prove_options *options, char **proof, char **signals,
                               cuzk_err *err) {
-    cuzk_json_style style;
+    outputs to = {.proof = proof, .signals = signals};
     cuzk_wtns *w;
-    clear_outputs(proof, signals);
+    CUZK_TRY(read_prove_options(options, &to, err));
     if (!prover) return null_argument(err, "prover");
     if (!wtns) return null_argument(err, "wtns");
-    CUZK_TRY(json_style(options, &style, err));
     CUZK_TRY(cuzk_wtns_from_memory(&w, wtns, wtns_len, "the witness", err));
-    cuzk_status st = prove_with(prover, w, NULL, style, proof, signals, err);
+    cuzk_status st = prove_with(prover, w, NULL, &to, err);
     cuzk_wtns_free(w);
     return st;
 }
@@ -212,14 +228,13 @@ cuzk_status cuzk_prover_prove(const cuzk_prover *prover, const void *wtns, size_
 static cuzk_status prove_file(const cuzk_prover *prover, const char *path,
                               const cuzk__blinding *blinding, const cuzk_prove_options *options,
                               char **proof, char **signals, cuzk_err *err) {
-    cuzk_json_style style;
+    outputs to = {.proof = proof, .signals = signals};
     cuzk_wtns *w;
-    clear_outputs(proof, signals);
+    CUZK_TRY(read_prove_options(options, &to, err));
     if (!prover) return null_argument(err, "prover");
     if (!path) return null_argument(err, "wtns_path");
-    CUZK_TRY(json_style(options, &style, err));
     CUZK_TRY(cuzk_wtns_open(&w, path, err));
-    cuzk_status st = prove_with(prover, w, blinding, style, proof, signals, err);
+    cuzk_status st = prove_with(prover, w, blinding, &to, err);
     cuzk_wtns_free(w);
     return st;
 }

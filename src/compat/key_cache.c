@@ -210,16 +210,28 @@ typedef struct {
     cuzk_digest content;
 } loaded;
 
+/* To the device that the environment names. */
+static cuzk_status to_device(cuzk_key *key, cuzk_err *err) {
+    const char *word = getenv("CUZK_DEVICE");
+    cuzk_device device;
+    if (!cuzk_device_parse(word && *word ? word : NULL, &device))
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "CUZK_DEVICE is %s: cpu, cuda or cuda:N", word);
+    return cuzk__key_to_device(key, &device, 0, true, err);
+}
+
 /* Without the mutex. */
 static cuzk_status load(loaded *out, const wanted *w, cuzk_err *err) {
     cuzk_pool *pool;
     *out = (loaded){.id = w->id};
     cuzk_status st = cuzk__shared_pool_current(&pool);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "cannot start worker threads");
-    if (!w->path)
-        return cuzk__key_copy(&out->key, w->data, w->n, "the proving key", CUZK_ZKEY_CHECK_FULL,
-                              pool, err);
+    if (!w->path) {
+        CUZK_TRY(cuzk__key_copy(&out->key, w->data, w->n, "the proving key", CUZK_ZKEY_CHECK_FULL,
+                                pool, err));
+        return to_device(out->key, err);
+    }
     CUZK_TRY(cuzk__key_open(&out->key, w->path, CUZK_ZKEY_CHECK_FULL, pool, err));
+    CUZK_TRY(to_device(out->key, err));
     /* What was mapped counts, not what was seen before. */
     const cuzk_map *m = &out->key->zkey->map;
     out->id = (identity){.dev = m->dev,
@@ -333,8 +345,8 @@ cuzk_status cuzk__key_cache_buffer(cuzk_cached_key **out, const void *data, size
     return acquire(out, &(wanted){.data = data, .n = n}, err);
 }
 
-const cuzk_zkey *cuzk__key_cache_zkey(const cuzk_cached_key *entry) {
-    return entry->key->zkey;
+const cuzk_key *cuzk__key_cache_key(const cuzk_cached_key *entry) {
+    return entry->key;
 }
 
 void cuzk__key_cache_release(cuzk_cached_key *entry) {

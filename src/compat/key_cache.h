@@ -9,7 +9,7 @@
  *
  * Bounds: CUZK_KEY_CACHE_ENTRIES keys (default 8), CUZK_KEY_CACHE_BYTES of copies (default a
  * quarter of the memory; mapped files cost none), from the environment, read once; 0 keeps nothing
- * beyond its use.
+ * beyond its use. CUZK_DEVICE (cpu, cuda, cuda:N) is where keys go and proofs are computed.
  */
 #ifndef CUZK_COMPAT_KEY_CACHE_H
 #define CUZK_COMPAT_KEY_CACHE_H
@@ -23,14 +23,15 @@
 /* A key in use. */
 typedef struct cuzk_cached_key cuzk_cached_key;
 
-/* Errors: those of cuzk_zkey_open. Give *out back with cuzk__key_cache_release. */
+/* Errors: those of cuzk_zkey_open, and of cuzk_prover_open for devices. Give *out back with
+ * cuzk__key_cache_release. */
 cuzk_status cuzk__key_cache_file(cuzk_cached_key **out, const char *path,
                                  cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__key_cache_buffer(cuzk_cached_key **out, const void *data, size_t n,
                                    cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Valid until the release. */
-const cuzk_zkey *cuzk__key_cache_zkey(const cuzk_cached_key *entry);
+const cuzk_key *cuzk__key_cache_key(const cuzk_cached_key *entry);
 
 void cuzk__key_cache_release(cuzk_cached_key *entry);
 

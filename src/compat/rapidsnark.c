@@ -76,8 +76,9 @@ static void copy_out(const text_out *out, const cuzk_buf *text) {
     *out->size = text->len;
 }
 
-static int prove_fitting(const cuzk_zkey *zkey, const cuzk_wtns *wtns, const text_out *proof,
+static int prove_fitting(const cuzk_key *key, const cuzk_wtns *wtns, const text_out *proof,
                          const text_out *signals, const sink *to) {
+    const cuzk_zkey *zkey = key->zkey;
     cuzk_buf text[2] = {CUZK_BUF_INIT, CUZK_BUF_INIT};
     cuzk_err err = {0};
     cuzk_pool *pool = NULL;
@@ -92,7 +93,7 @@ static int prove_fitting(const cuzk_zkey *zkey, const cuzk_wtns *wtns, const tex
     }
     if (st == CUZK_OK) st = cuzk__shared_pool_current(&pool);
     if (st == CUZK_OK)
-        st = cuzk__key_prove(zkey, wtns, NULL, pool, CUZK_JSON_COMPACT, &text[0], NULL, &err);
+        st = cuzk__key_prove(key, wtns, NULL, pool, CUZK_JSON_COMPACT, &text[0], NULL, NULL, &err);
     if (st != CUZK_OK) {
         rc = fail(to, st, &err);
     } else if (short_buffers(proof, signals, text[0].len + 1, text[1].len + 1)) {
@@ -107,8 +108,9 @@ out:
     return rc;
 }
 
-static int prove(const cuzk_zkey *zkey, const void *wtns_buffer, ull wtns_size,
-                 const text_out *proof, const text_out *signals, const sink *to) {
+static int prove(const cuzk_key *key, const void *wtns_buffer, ull wtns_size, const text_out *proof,
+                 const text_out *signals, const sink *to) {
+    const cuzk_zkey *zkey = key->zkey;
     cuzk_err err = {0};
     cuzk_wtns *wtns;
     cuzk_status st =
@@ -123,7 +125,7 @@ static int prove(const cuzk_zkey *zkey, const void *wtns_buffer, ull wtns_size,
         tell(to, "different wtns curve");
         rc = PROVER_ERROR;
     } else {
-        rc = prove_fitting(zkey, wtns, proof, signals, to);
+        rc = prove_fitting(key, wtns, proof, signals, to);
     }
     cuzk_wtns_free(wtns);
     return rc;
@@ -203,8 +205,7 @@ int groth16_prover_prove(void *prover_object, const void *wtns_buffer, ull wtns_
     if (!public_buffer) return fail_null(&to, "public buffer");
     if (!public_size) return fail_null(&to, "public size");
     const text_out proof = {proof_buffer, proof_size}, signals = {public_buffer, public_size};
-    return prove(cuzk__key_cache_zkey(prover_object), wtns_buffer, wtns_size, &proof, &signals,
-                 &to);
+    return prove(cuzk__key_cache_key(prover_object), wtns_buffer, wtns_size, &proof, &signals, &to);
 }
 
 void groth16_prover_destroy(void *prover_object) {

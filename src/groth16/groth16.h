@@ -62,6 +62,13 @@ cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, co
                                     const cuzk_prove_opts *opts, cuzk_proof *out,
                                     cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* cuzk_groth16_prove with a slot of any backend that holds the key of zk (cuzk_zkey_proving_key),
+ * whose verifying key is vk. */
+cuzk_status cuzk_groth16_prove_resident(cuzk_slot *slot, const cuzk_zkey *zk, const cuzk_vk *vk,
+                                        const void *witness, const cuzk_prove_opts *opts,
+                                        cuzk_proof *out, cuzk_prove_stats *stats,
+                                        cuzk_err *err) CUZK_MUST_CHECK;
+
 /* OK when the proof is valid for the public signals (plain, n of them), FALSE when it is not or
  * when n or a value does not fit the key. Points of proof and vk must be in their subgroups (the
  * readers check). */

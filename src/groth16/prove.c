@@ -305,25 +305,35 @@ static cuzk_status check_zkey(const void *ctx, cuzk_pool *pool, cuzk_err *err) {
     return cuzk_zkey_check_points(ctx, true, pool, err);
 }
 
-cuzk_status cuzk_groth16_prove(const cuzk_zkey *zk, const void *witness,
-                               const cuzk_prove_opts *given, cuzk_proof *out,
-                               cuzk_prove_stats *stats, cuzk_err *err) {
+cuzk_status cuzk_groth16_prove_resident(cuzk_slot *slot, const cuzk_zkey *zk, const cuzk_vk *vk,
+                                        const void *witness, const cuzk_prove_opts *given,
+                                        cuzk_proof *out, cuzk_prove_stats *stats, cuzk_err *err) {
     cuzk_prove_opts opts = {.impl = CUZK_CPU_AUTO};
     if (given) opts = *given;
     opts.check_key = check_zkey;
     opts.check_ctx = zk;
     opts.hint = " or of another circuit (`cuzk wtns check` says whether it is the witness)";
     const cuzk_wires wires = {.full = witness};
+    const cuzk_status st = cuzk_groth16_prove_slot(slot, &wires, vk, &opts, out, stats, err);
+    cuzk_wipe(&opts, sizeof opts);
+    return st;
+}
+
+cuzk_status cuzk_groth16_prove(const cuzk_zkey *zk, const void *witness,
+                               const cuzk_prove_opts *opts, cuzk_proof *out,
+                               cuzk_prove_stats *stats, cuzk_err *err) {
+    static const cuzk_prove_opts defaults = {.impl = CUZK_CPU_AUTO};
+    const cuzk_prove_opts *o = opts ? opts : &defaults;
     cuzk_proving_key key;
     cuzk_vk vk = {0};
     device dev;
     memset(out, 0, sizeof *out);
     cuzk_zkey_proving_key(zk, &key);
-    cuzk_status st = open_device(&dev, opts.backend, &key, opts.impl, opts.pool, err);
+    cuzk_status st = open_device(&dev, o->backend, &key, o->impl, o->pool, err);
     if (st == CUZK_OK) st = cuzk_zkey_vk(zk, &vk, err);
-    if (st == CUZK_OK) st = cuzk_groth16_prove_slot(dev.slot, &wires, &vk, &opts, out, stats, err);
+    if (st == CUZK_OK)
+        st = cuzk_groth16_prove_resident(dev.slot, zk, &vk, witness, o, out, stats, err);
     close_device(&dev);
     cuzk_vk_free(&vk);
-    cuzk_wipe(&opts, sizeof opts);
     return st;
 }

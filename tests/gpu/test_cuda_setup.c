@@ -82,7 +82,7 @@ static void multiples(void **state) {
 /* ---- files ---- */
 
 static void temporary(char path[32]) {
-    strcpy(path, "/tmp/cuzk_setup_XXXXXX");
+    snprintf(path, 32, "/tmp/cuzk_setup_XXXXXX");
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);

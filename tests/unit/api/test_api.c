@@ -60,9 +60,15 @@ static void check_info(const cuzk_prover *p, const circuit *c) {
     assert_true(info.coefficients > 0);
     bytes file = read_file(c->zkey);
     assert_int_equal(info.key_bytes, file.n);
-    free_bytes(&file);
+    assert_string_equal(info.device, "cpu");
     info.size--;
     assert_int_equal(cuzk_prover_info(p, &info), CUZK_STATUS_USAGE);
+    /* as the first version had it */
+    cuzk_key_info old = {.size = offsetof(cuzk_key_info, device), .device = "untouched"};
+    assert_int_equal(cuzk_prover_info(p, &old), CUZK_OK);
+    assert_int_equal(old.key_bytes, file.n);
+    assert_string_equal(old.device, "untouched");
+    free_bytes(&file);
 }
 
 static void proofs_verify(void **state) {
@@ -158,6 +164,53 @@ static void expect_open(const char *path, const cuzk_prover_options *o, cuzk_sta
     assert_null(p);
     if (!strstr(err.msg, part)) fail_msg("\"%s\" has no \"%s\"", err.msg, part);
     assert_int_equal(cuzk_prover_open(&p, path, o, NULL), st);
+}
+
+/* What was asked for is used, or the key is not opened. */
+static void devices(void **state) {
+    static const char *const wrong[] = {"",        "gpu",   "CUDA",    "cuda:",      "cuda:x",
+                                        "cuda:1x", "cuda0", "cuda:-1", "cuda:10000", "cpu:0"};
+    cuzk_prover_options o = CUZK_PROVER_OPTIONS_INIT;
+    cuzk_prover *p;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        o.device = wrong[i];
+        expect_open(ZKEY("bn128/mul3"), &o, CUZK_STATUS_USAGE, "cpu, cuda or cuda:N");
+    }
+    o.device = "cuda:9999"; /* nobody has so many */
+    expect_open(ZKEY("bn128/mul3"), &o, CUZK_STATUS_NO_DEVICE, "cuda");
+    o.device = "cpu";
+    assert_int_equal(cuzk_prover_open(&p, ZKEY("bn128/mul3"), &o, &err), CUZK_OK);
+    cuzk_prover_free(p);
+    o.device = "cuda:9999"; /* not looked at: as the first version had it */
+    o.size = offsetof(cuzk_prover_options, device);
+    assert_int_equal(cuzk_prover_open(&p, ZKEY("bn128/mul3"), &o, &err), CUZK_OK);
+    cuzk_prover_free(p);
+}
+
+static void reports(void **state) {
+    cuzk_prover *p = open_key(ZKEY("bn128/mul3"));
+    char *report = NULL, *proof;
+    cuzk_prove_options o = CUZK_PROVE_OPTIONS_INIT;
+    (void)state;
+    o.report = &report;
+    assert_int_equal(cuzk_prover_prove_file(p, WTNS("bn128/mul3"), &o, &proof, NULL, &err),
+                     CUZK_OK);
+    assert_non_null(strstr(report, "{\"device\":\"cpu\",\"stages\":{\"eval\":"));
+    assert_non_null(strstr(report, "\"msm_h\":\"cpu\",\"verify\":\"cpu\"},\"sums_on\":\"cpu\"}"));
+    cuzk_string_free(proof);
+    cuzk_string_free(report);
+    report = (char *)&o;
+    assert_int_equal(cuzk_prover_prove_file(p, VECTORS "none.wtns", &o, &proof, NULL, &err),
+                     CUZK_STATUS_IO);
+    assert_null(report);
+    report = (char *)&o; /* as the first version had it */
+    o.size = offsetof(cuzk_prove_options, report);
+    assert_int_equal(cuzk_prover_prove_file(p, WTNS("bn128/mul3"), &o, &proof, NULL, &err),
+                     CUZK_OK);
+    assert_ptr_equal(report, &o);
+    cuzk_string_free(proof);
+    cuzk_prover_free(p);
 }
 
 static void bad_keys(void **state) {
@@ -362,6 +415,8 @@ int main(void) {
         cmocka_unit_test_setup(snarkjs_form, reset),
         cmocka_unit_test_setup(memory_is_owned, reset),
         cmocka_unit_test_setup(bad_keys, reset),
+        cmocka_unit_test_setup(devices, reset),
+        cmocka_unit_test_setup(reports, reset),
         cmocka_unit_test_setup(a_light_check_is_made_up_for, reset),
         cmocka_unit_test_setup(subgroups_are_checked_by_default, reset),
         cmocka_unit_test_setup(bad_witnesses, reset),

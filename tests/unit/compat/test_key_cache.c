@@ -56,7 +56,7 @@ static cuzk_cached_key *by_buffer(bytes b) {
 }
 
 static unsigned wires(const cuzk_cached_key *k) {
-    return cuzk__key_cache_zkey(k)->n_vars;
+    return cuzk__key_cache_key(k)->zkey->n_vars;
 }
 
 static void copy_key(const char *from) {
@@ -158,7 +158,7 @@ static void a_change_within_a_tick_is_noticed(void **state) {
     assert_int_equal(stats().loads - before.loads, 1);
     assert_int_equal(stats().hits - before.hits, 1);
     const cuzk_cached_key *k = by_file(key_path);
-    const cuzk_zkey *zk = cuzk__key_cache_zkey(k);
+    const cuzk_zkey *zk = cuzk__key_cache_key(k)->zkey;
     size_t at = (size_t)(zk->h - zk->data) + zk->curve->g1.point_size;
     cuzk__key_cache_release((cuzk_cached_key *)(uintptr_t)k);
     memcpy(b.p + at, b.p + at + 64, 64); /* H[1] = H[2]: a key that checks, but another */

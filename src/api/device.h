@@ -1,7 +1,7 @@
-/* Where the program computes: --device cpu|cuda[:N]. What was asked for is used or the command
- * fails; nothing falls back. */
-#ifndef CUZK_DEVICE_H
-#define CUZK_DEVICE_H
+/* Where a program or a library's handle computes: cpu, cuda or cuda:N. What was asked for is used
+ * or the call fails; nothing falls back. */
+#ifndef CUZK_API_DEVICE_H
+#define CUZK_API_DEVICE_H
 
 #include "backend/backend.h"
 #include "base/buf.h"
@@ -37,6 +37,13 @@ void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cu
 
 /* Bytes of a CUDA device in use by anybody, by the driver's count; 0 where it cannot be had. */
 size_t cuzk_device_used(const cuzk_device *d);
+
+/* Appends the stages of a proof:
+ * "stages":{"eval":milliseconds,…},"stage_devices":{"eval":"cuda:0",…} and cuzk_device_sums_json.
+ */
+struct cuzk_prove_stats;
+void cuzk_device_stages_json(const cuzk_device *d, const struct cuzk_prove_stats *stats,
+                             cuzk_buf *out);
 
 /* Appends ,"clocks":{…} and ,"key_bytes":{…} of a CUDA device; nothing where they cannot be had. */
 void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out);

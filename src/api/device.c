@@ -1,8 +1,9 @@
-#include "device.h"
+#include "api/device.h"
 
-#include "cli.h"
+#include "groth16/groth16.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef CUZK_HAVE_CUDA
@@ -12,14 +13,15 @@
 #endif
 
 bool cuzk_device_parse(const char *word, cuzk_device *out) {
-    static const char cuda[] = "cuda";
-    uint64_t ordinal = 0;
+    enum { CUDA = 4, DIGITS = 4 };
     memset(out, 0, sizeof *out);
-    if (word && strncmp(word, cuda, sizeof cuda - 1) == 0) {
-        const char *rest = word + sizeof cuda - 1;
-        if (*rest && (*rest != ':' || !cuzk_cli_number(rest + 1, 0, 1023, &ordinal))) return false;
+    if (word && strncmp(word, "cuda", CUDA) == 0) {
+        const char *rest = word + CUDA;
+        const size_t digits = *rest ? strspn(rest + 1, "0123456789") : 0;
+        if (*rest && (*rest != ':' || digits == 0 || digits > DIGITS || rest[1 + digits]))
+            return false;
         out->cuda = true;
-        out->ordinal = (int)ordinal;
+        out->ordinal = *rest ? (int)strtol(rest + 1, NULL, 10) : 0;
         snprintf(out->word, sizeof out->word, "cuda:%d", out->ordinal);
         return true;
     }
@@ -49,6 +51,18 @@ void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cu
     cuzk_buf_printf(out, ",\"all\":%.3f", (double)sums->device_ns * 1e-6);
     cuzk_buf_printf(out, "},\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
                     (unsigned long long)sums->bytes_in, (unsigned long long)sums->bytes_out);
+}
+
+void cuzk_device_stages_json(const cuzk_device *d, const cuzk_prove_stats *stats, cuzk_buf *out) {
+    for (int i = 0; i < CUZK_STAGE_COUNT; i++)
+        cuzk_buf_printf(out, "%s\"%s\":%.3f", i ? "," : "\"stages\":{",
+                        cuzk_prove_stage_name((cuzk_prove_stage)i), (double)stats->ns[i] * 1e-6);
+    for (int i = 0; i < CUZK_STAGE_COUNT; i++)
+        cuzk_buf_printf(out, "%s\"%s\":\"%s\"", i ? "," : "},\"stage_devices\":{",
+                        cuzk_prove_stage_name((cuzk_prove_stage)i),
+                        i == CUZK_STAGE_VERIFY ? "cpu" : d->word);
+    cuzk_buf_puts(out, "}");
+    cuzk_device_sums_json(d, &stats->sums, out);
 }
 
 void cuzk_device_close(cuzk_device *d) {
@@ -118,7 +132,7 @@ cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk
     (void)tables;
     if (!d->cuda) return CUZK_OK;
     return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
-                        "--device %s: this cuzk was built without CUDA (cmake --preset cuda)",
+                        "device %s: this cuzk was built without CUDA (cmake --preset cuda)",
                         d->word);
 }
 
