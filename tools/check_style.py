@@ -3,7 +3,7 @@
 
 Rules (pick some with --only, list them with --list):
   format      clang-format 14 with the committed .clang-format
-  banned      functions that are not used here, malloc and its kin outside src/base, exit and
+  banned      functions that are not used here, malloc and its kin outside src/base, setenv, exit and
               abort outside app/ and tests/, work left as a mark in the text
   length      functions of 120 lines and files of 800 at most (60 and 500 are reported with -v)
   complexity  McCabe complexity of 20 at most, by pmccabe
@@ -33,6 +33,8 @@ BANNED = re.compile(r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|atoi|atol|atof|
 ALLOCATORS = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|strdup|strndup|aligned_alloc|"
                         r"posix_memalign|asprintf)\s*\(")
 EXITS = re.compile(r"(?<![\w.>])(exit|_exit|_Exit|abort|quick_exit)\s*\(")
+# Another thread may read the environment.
+ENVIRONMENT = re.compile(r"(?<![\w.>])(setenv|unsetenv|putenv|clearenv)\s*\(")
 MARKS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK"]) + r")\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(" + "|".join(["wo" + "rk", "ro" + "ot", "ho" + "me",
                                                         "Us" + "ers"]) + r")/[\w.]")
@@ -114,6 +116,8 @@ def check_banned(tree):
         outside = not name.startswith(("tests/", "examples/"))
         if outside and not name.startswith("src/base/"):
             banned_in(tree, name, code, ALLOCATORS, "allocate through src/base")
+        if outside:
+            banned_in(tree, name, code, ENVIRONMENT, "the environment is read only")
         if outside and not name.startswith("app/"):
             banned_in(tree, name, code, EXITS, "return an error instead")
     for name in tree.names:

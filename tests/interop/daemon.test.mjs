@@ -138,6 +138,58 @@ test('the status starts no program', async (t) => {
   assert.equal(existsSync(called), false);
 });
 
+test('figures are true while it works', async (t) => {
+  const d = await startDaemon(t, scratch(t), {
+    mock: { ...quick, key_load: '30ms' },
+    set: { 'daemon.status_listen': '127.0.0.1:0', 'synthesis.workers': 1 },
+  });
+  const c = d.client();
+  t.after(() => c.close());
+  const json = async () => (await fetch(`http://${d.bound.HTTP[0]}/status`)).json();
+  const first = await c.SubmitProof(porep('first', { partitions: 3, compute_ms: 3000 }));
+  await c.SubmitProof(porep('second', {}));
+  await until(c, first.job_id, (j) => j.state === 'RUNNING');
+  for (let i = 0; i < 1200 && (await json()).buffers.provers_in_flight !== 1; i++) await sleep(25);
+
+  assert.equal((await json()).buffers.provers_in_flight, 1);
+  const status = await c.GetStatus();
+  const key = status.loaded_srs.find((k) => k.circuit_id === 'porep-32g');
+  assert.equal(key.tier, 'HOT');
+  assert.equal(key.size_bytes, 4 * 2 ** 30);
+  assert.ok(key.ref_count >= 1, `${key.ref_count}`);
+  const queue = status.queues.find((q) => q.proof_kind === 'porep_c2');
+  assert.equal(queue.pending + queue.in_progress, 2);
+  assert.ok(queue.in_progress >= 1);
+  assert.equal(status.queue_depth, 2);
+  assert.equal(status.pinned_memory_limit_bytes, 4 * 2 ** 30);
+  assert.ok(status.host_memory_bytes > 2 ** 30);
+  assert.equal(status.gpus[0].current_job_id, first.job_id);
+  assert.equal(status.gpus[0].current_proof_kind, 'porep_c2');
+  assert.ok(status.gpus[0].vram_free_bytes < status.gpus[0].vram_total_bytes);
+
+  await c.CancelProof({ job_id: first.job_id });
+  assert.equal((await c.AwaitProof({ job_id: 'second' })).status, 'COMPLETED');
+  const fresh = await c.ProveCircom({ key: 'mock-b', wtns: Buffer.from('{}') });
+  assert.ok(fresh.result.srs_load_ms > 0);
+  for (let i = 0; i < 1200 && (await json()).buffers.provers_in_flight > 0; i++) await sleep(25);
+  assert.ok(Object.values((await json()).buffers).every((n) => n === 0));
+  const after = await c.GetStatus();
+  assert.ok(after.loaded_srs.every((k) => k.ref_count === 0));
+  assert.equal(after.queue_depth, 0);
+});
+
+test('a check that takes long holds up nobody', async (t) => {
+  const d = await startDaemon(t, scratch(t));
+  const c = d.client();
+  t.after(() => c.close());
+  const slow = await c.SubmitProof(porep('slow', { partitions: 1, verify_ms: 60_000 }));
+  await until(c, slow.job_id, (j) => j.gpu_compute_ms > 0 || j.state === 'RUNNING');
+  for (let i = 0; i < 3; i++)
+    assert.equal((await c.Prove({ submit: porep(`quick${i}`, { partitions: 4 }) })).result.status, 'COMPLETED');
+  assert.equal((await c.GetJob({ job_id: slow.job_id })).state, 'RUNNING');
+  await c.CancelProof({ job_id: slow.job_id });
+});
+
 test('order is by priority, then submission', async (t) => {
   const d = await startDaemon(t, scratch(t), { set: { 'synthesis.workers': 1 } });
   const c = d.client();
@@ -353,6 +405,17 @@ test('what does not start says why', async (t) => {
   refused(start({ 'gpus.reserve': 'winning_post=cuda:7' }), 3, /no device cuda:7/);
   refused(start({}, '--config', join(dir, 'none.toml')), 4, /none.toml/);
   assert.equal(start({}, '--check-config').stdout, 'settings are well-formed\n');
+  // A word in the environment is what it says, not merely there.
+  for (const [word, status, text] of [
+    ['false', 0, /allow_insecure_keys = false/],
+    ['true', 0, /allow_insecure_keys = true/],
+    ['0', 3, /CUZK_SRS_ALLOW_INSECURE_KEYS: .* wants true or false/],
+  ]) {
+    const env = { ...process.env, CUZK_SRS_ALLOW_INSECURE_KEYS: word };
+    const r = runProgram(program('cuzkd'), ['--mock', 'default', '--print-config'], { env });
+    assert.equal(r.status, status, r.stderr);
+    assert.match(r.stdout + r.stderr, text);
+  }
   assert.match(start({ 'memory.total_budget': '3GiB' }, '--print-config').stdout, /total_budget = "3GiB"/);
 });
 

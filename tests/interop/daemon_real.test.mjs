@@ -1,6 +1,5 @@
-// cuzkd with real proofs on the CPU: WindowPoSt of 2 KiB sectors and circom together, verified here;
-// faults of devices; the client verbs. CUZK_INTEROP_BIG=1 adds WinningPoSt, SnapDeals and PoRep of 2
-// KiB (their development keys take minutes and gigabytes).
+// cuzkd with real proofs on the CPU: every kind of 2 KiB sectors and circom together, verified here;
+// faults of devices; the client verbs.
 import assert from 'node:assert/strict';
 import {
   copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync,
@@ -9,35 +8,27 @@ import { join } from 'node:path';
 import { before, test as anyTest } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { startDaemon } from './lib/daemon.mjs';
+import { filecoinKeys, sectorKinds } from './lib/circuits.mjs';
+import { code, startDaemon } from './lib/daemon.mjs';
 import { cuzk, cuzkOk, readJson, scratch, sharedCircuits } from './lib/env.mjs';
 
-const big = process.env.CUZK_INTEROP_BIG === '1';
-const test = (name, fn) => anyTest(name, { timeout: big ? 1_800_000 : 240_000 }, fn);
-const kinds = [
-  { verb: 'wpost', circuit: 'wpost-2k', more: ['--registered-proof', 10] },
-  ...(big
-    ? [
-        { verb: 'winning', circuit: 'winning-2k', more: [] },
-        { verb: 'snap', circuit: 'snap-2k', more: [] },
-        { verb: 'porep', circuit: 'porep-2k', more: [] },
-      ]
-    : []),
-];
+const test = (name, fn) => anyTest(name, { timeout: 600_000 }, fn);
+const sectors = sectorKinds.map((verb) => ({ verb, circuit: `${verb}-2k` }));
+const wpost = sectors.find(({ verb }) => verb === 'wpost');
 const circom = sharedCircuits().filter((c) => ['mul3', 'poseidon2'].includes(c.name));
 const keyOf = (c) => `${c.name}-${c.curve}`;
 
 const state = {};
-before((t) => {
+before(async (t) => {
   state.dir = scratch(t);
-  state.keys = join(state.dir, 'keys');
+  state.keys = await filecoinKeys();
   state.zkeys = join(state.dir, 'zkeys');
   mkdirSync(state.zkeys);
   for (const c of circom) copyFileSync(c.zkey, join(state.zkeys, `${keyOf(c)}.zkey`));
-  for (const k of kinds) {
-    cuzkOk('setup', '--circuit', k.circuit, '--insecure-seed', '00', state.keys);
+  for (const k of sectors) {
     k.input = join(state.dir, `${k.verb}.json`);
-    cuzkOk('sector', k.circuit, '--seed', '00', ...k.more, k.input);
+    const more = k === wpost ? ['--registered-proof', 10] : [];
+    cuzkOk('sector', k.circuit, '--seed', '00', ...more, k.input);
   }
   state.flags = ['--params', state.keys, '--allow-insecure-keys'];
 });
@@ -59,29 +50,114 @@ function verifyCircom(dir, c, answer) {
   cuzkOk('verify', c.vkey, join(dir, 'public.json'), join(dir, 'proof.json'));
 }
 
-test('jobs of every kind submitted together are proved and verify', async (t) => {
+// A request as clients make it: the file of `cuzk sector` is the message as JSON, or a C1 output.
+const requestOf = (k, more) => ({
+  ...(k.verb === 'porep'
+    ? { proof_kind: 'POREP_SEAL_COMMIT', vanilla_proof: readFileSync(k.input) }
+    : readJson(k.input)),
+  ...more,
+});
+
+// Ids of jobs in the order in which the device took them.
+async function computed(c) {
+  const csv = (await c.GetTrace({ format: 'CSV' })).text.toString();
+  return csv
+    .split('\n')
+    .map((line) => line.split(','))
+    .filter((l) => l[2] === 'GPU_START')
+    .sort((a, b) => a[1] - b[1])
+    .map((l) => l[3]);
+}
+
+async function poll(condition) {
+  while (!(await condition())) await sleep(20);
+}
+
+test('every kind together: order, deadline, cancel, drain, and a crash in the middle', async (t) => {
+  const dir = scratch(t);
+  // With all keys on the device, only order decides who is next.
+  const d = await daemon(t, {
+    'srs.preload': sectors.map((k) => k.circuit).join(),
+    'gpus.gpu_workers_per_device': 1,
+  });
+  let c = d.client();
+  t.after(() => c.close());
+  const hot = async () => (await c.GetStatus()).loaded_srs.filter((k) => k.tier === 'HOT').length;
+  await poll(async () => (await hot()) === sectors.length);
+  const ids = {};
+  const submit = async (kind, id, more = {}) => {
+    const k = sectors.find(({ verb }) => verb === kind);
+    ids[id] = (await c.SubmitProof(requestOf(k, { request_id: id, ...more }))).job_id;
+    return ids[id];
+  };
+  const ended = async (id) => {
+    const answer = await c.AwaitProof({ job_id: ids[id] });
+    assert.equal(answer.status, 'COMPLETED', `${id}: ${answer.error_message}`);
+    return answer.proof;
+  };
+  // The device is busy with snap while the others come.
+  await submit('snap', 'snap');
+  await poll(async () => (await computed(c)).length > 0);
+  await submit('wpost', 'late', { priority: 'LOW', deadline_unix_ms: Date.now() + 1000 });
+  await submit('wpost', 'low', { priority: 'LOW' });
+  await submit('porep', 'porep', { deadline_unix_ms: Date.now() + 7_200_000 });
+  await submit('porep', 'doomed', { deadline_unix_ms: Date.now() + 3_600_000 });
+  for (const k of circom) {
+    const wtns = readFileSync(k.wtns);
+    const { job_id } = await c.SubmitCircom({ request_id: keyOf(k), key: keyOf(k), wtns });
+    ids[keyOf(k)] = job_id;
+  }
+  await submit('wpost', 'wpost');
+  await submit('winning', 'winning');
+  assert.equal((await c.CancelProof({ job_id: ids.doomed })).was_running, true);
+  assert.equal((await c.AwaitProof({ job_id: ids.doomed })).status, 'CANCELLED');
+  assert.equal((await c.AwaitProof({ job_id: ids.late })).deadline_passed, true);
+
+  // Asked to drain in the middle of porep, then killed: what was accepted goes on, and once only.
+  await poll(async () => (await computed(c)).includes(ids.porep));
+  const drained = assert.rejects(c.Drain({}), { code: code.UNAVAILABLE });
+  await poll(async () => (await c.GetStatus()).draining);
+  await assert.rejects(submit('wpost', 'too-late'), { code: code.UNAVAILABLE });
+  // By priority, deadline and submission: porep alone of its priority has a deadline.
+  const name = (job) => Object.keys(ids).find((id) => ids[id] === job);
+  assert.deepEqual((await computed(c)).map(name), ['snap', 'winning', 'wpost', 'porep']);
+  const first = await ended('winning');
+  assert.equal((await c.GetJob({ job_id: ids.porep })).state, 'RUNNING');
+  await d.end('SIGKILL');
+  await drained;
+  c.close();
+  d.set['srs.preload'] = 'wpost-2k';
+  await d.start();
+  c = d.client();
+  assert.deepEqual((await c.GetResult({ job_id: 'winning' })).proof, first);
+  const { winning } = ids;
+  assert.equal(await submit('winning', 'winning'), winning);
+
+  for (const [id, verb] of Object.entries({
+    snap: 'snap', winning: 'winning', wpost: 'wpost', porep: 'porep', low: 'wpost',
+  })) {
+    const out = join(dir, `${id}.bin`);
+    writeFileSync(out, await ended(id));
+    cuzkOk(verb, 'verify', join(state.dir, `${verb}.json`), out, ...state.flags);
+  }
+  for (const k of circom) verifyCircom(dir, k, await ended(keyOf(k)));
+  const { jobs } = await c.ListJobs({});
+  const states = Object.fromEntries(jobs.map((j) => [j.request_id, j.state]));
+  assert.equal(jobs.length, 7 + circom.length);
+  assert.equal(states.late, 'DEADLINE_PASSED');
+  assert.equal(states.doomed, 'JOB_CANCELLED');
+  assert.equal((await d.end()).status, 0);
+});
+
+test('the command line, and what cannot be proved', async (t) => {
   const dir = scratch(t);
   const d = await daemon(t, { 'srs.preload': 'wpost-2k' });
-  const c = d.client();
-  t.after(() => c.close());
-  const ids = kinds.map((k) => d.cuzk('submit', k.verb, k.input).stdout.trim());
-  const jobs = await Promise.all(
-    circom.map((k) => c.SubmitCircom({ key: keyOf(k), wtns: readFileSync(k.wtns) })),
-  );
-  for (const [i, { job_id }] of jobs.entries()) {
-    const { status, proof, error_message } = await c.AwaitProof({ job_id });
-    assert.equal(status, 'COMPLETED', error_message);
-    verifyCircom(dir, circom[i], proof);
-  }
-  for (const [i, k] of kinds.entries()) {
-    const out = join(dir, `${k.verb}.bin`);
-    const awaited = d.cuzk('await', ids[i], out, '--json');
-    assert.equal(awaited.status, 0, awaited.stderr);
-    assert.equal(JSON.parse(awaited.stdout).proof_kind ?? JSON.parse(awaited.stdout).kind, {
-      wpost: 'window_post', winning: 'winning_post', snap: 'snap_update', porep: 'porep_c2',
-    }[k.verb]);
-    cuzkOk(k.verb, 'verify', k.input, out, ...state.flags);
-  }
+  const out = join(dir, 'wpost.bin');
+  const id = d.cuzk('submit', 'wpost', wpost.input).stdout.trim();
+  const awaited = d.cuzk('await', id, out, '--json');
+  assert.equal(awaited.status, 0, awaited.stderr);
+  assert.equal(JSON.parse(awaited.stdout).kind, 'window_post');
+  cuzkOk('wpost', 'verify', wpost.input, out, ...state.flags);
 
   // As without --addr.
   const [k] = circom;
@@ -100,7 +176,7 @@ test('jobs of every kind submitted together are proved and verify', async (t) =>
   assert.notEqual(unknown.status, 0);
   assert.match(unknown.stderr, /nothing/);
   const altered = join(dir, 'altered.json');
-  const request = readJson(kinds[0].input);
+  const request = readJson(wpost.input);
   const bytes = Buffer.from(request.vanilla_proofs[0], 'base64');
   bytes[100] ^= 1;
   request.vanilla_proofs[0] = bytes.toString('base64');
@@ -113,7 +189,7 @@ test('jobs of every kind submitted together are proved and verify', async (t) =>
 test('a load of real proofs, each verified', async (t) => {
   const d = await daemon(t);
   const [k] = circom;
-  const r = d.cuzk('bench', 'daemon', '--mix', `wpost:${kinds[0].input}:1`, '--mix',
+  const r = d.cuzk('bench', 'daemon', '--mix', `wpost:${wpost.input}:1`, '--mix',
     `circom:${keyOf(k)}:${k.wtns}:5`, '--vk', k.vkey, ...state.flags, '-c', 6, '-j', 2, '--warm-up', 0,
     '--json');
   assert.equal(r.status, 0, r.stderr);
@@ -140,7 +216,7 @@ test('a worker that is killed costs a retry', async (t) => {
   const d = await daemon(t);
   const c = d.client();
   t.after(() => c.close());
-  const { job_id } = JSON.parse(d.cuzk('submit', 'wpost', kinds[0].input, '--json').stdout);
+  const { job_id } = JSON.parse(d.cuzk('submit', 'wpost', wpost.input, '--json').stdout);
   for (let i = 0; i < 2000; i++) {
     if ((await c.GetStatus()).gpus[0].current_job_id === job_id) break;
     await sleep(5);
@@ -203,7 +279,7 @@ test('a key file that is cut or removed while it is loaded gives no wrong proof'
 
 test('keys that are not there, or not to be used, are named', async (t) => {
   const d = await daemon(t, { 'srs.allow_insecure_keys': 'false' });
-  const r = d.cuzk('wpost', 'prove', '--addr', d.addr, kinds[0].input, join(d.dir, 'out'));
+  const r = d.cuzk('wpost', 'prove', '--addr', d.addr, wpost.input, join(d.dir, 'out'));
   assert.notEqual(r.status, 0);
   assert.match(r.stderr, /insecure|development|official/);
   const s = cuzk('status', '--addr', d.addr);

@@ -154,6 +154,13 @@ class StyleRules(PlantedTree):
         self.plant("src/field/x.c", "void *f(void) {\n    return malloc(1);\n}\n")
         self.expect("banned", "src/field/x.c:2: malloc()")
 
+    def test_environment_changed(self):
+        self.plant("app/x.c", 'void f(void) {\n    setenv("A", "1", 1);\n}\n')
+        self.expect("banned", "app/x.c:2: setenv()")
+        self.plant("app/x.c", "int f(void);\n")
+        self.plant("tests/x.c", 'void f(void) {\n    setenv("A", "1", 1);\n}\n')
+        self.expect("banned", "0 violations", 0)
+
     def test_exit_in_library(self):
         self.plant("src/field/x.c", "void f(void) {\n    abort();\n}\n")
         self.expect("banned", "src/field/x.c:2: abort()")

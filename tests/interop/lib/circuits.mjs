@@ -178,6 +178,19 @@ export async function circuit(name, curve) {
   };
 }
 
+// Development keys of Filecoin's 2 KiB circuits, all of them in one directory: 2 GB and 45
+// core-seconds, once.
+export const sectorKinds = ['wpost', 'winning', 'snap', 'porep'];
+
+export function filecoinKeys() {
+  const circuits = sectorKinds.map((kind) => `${kind}-2k`);
+  const shapes = circuits.map((name) => cuzkOk('circuit', 'info', name).stdout);
+  const hash = createHash('sha256').update(JSON.stringify(shapes)).digest('hex').slice(0, 12);
+  return cached(`params-2k-${hash}`, (tmp) => {
+    for (const name of circuits) cuzkOk('setup', '--circuit', name, '--insecure-seed', '00', tmp);
+  });
+}
+
 // Writes a witness for fresh input to path; returns the public signals expected, if known.
 export async function freshWitness(circuitInfo, path) {
   const { values, publics } = circuitInfo.input();
