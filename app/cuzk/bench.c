@@ -60,6 +60,8 @@ static const char help[] =
     "  --insecure-seed HEX         partition on a CUDA device: no DIR; the key is made there from "
     "the\n"
     "                              secrets that follow from the seed, and never leaves it\n"
+    "  --fold-c                    that key has C's part of the quotient in the bases of L: four\n"
+    "                              transforms instead of six, the same proofs\n"
     "\n"
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
     "On a CUDA device `cold` opens and loads both without tables of multiples, `warm` goes from "
@@ -74,7 +76,7 @@ static const char help[] =
 typedef struct words {
     const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
     const char *seed;
-    bool table, all;
+    bool table, all, fold;
 } words;
 
 /* -1: go on; otherwise the exit code. */
@@ -94,6 +96,7 @@ static int read_options(int argc, char **argv, words *w) {
         {"help", no_argument, NULL, 'h'},
         {"partition", required_argument, NULL, 'P'},
         {"insecure-seed", required_argument, NULL, 'S'},
+        {"fold-c", no_argument, NULL, 'F'},
         {NULL, 0, NULL, 0},
     };
     static const char letters[] = "cgnptrivdPS";
@@ -109,6 +112,8 @@ static int read_options(int argc, char **argv, words *w) {
             w->table = true;
         else if (c == 'A')
             w->all = true;
+        else if (c == 'F')
+            w->fold = true;
         else if (letter)
             *values[letter - letters] = optarg;
         else
@@ -224,6 +229,7 @@ static int options_fit(const operation *op, const words *w, const cuzk_bench *b)
         return cuzk_cli_usage("bench", "--partition is for witness, eval and partition");
     if (w->seed && !(op->cpu == cuzk_bench_partition_proof && b->device.cuda))
         return cuzk_cli_usage("bench", "--insecure-seed is for partition --device cuda");
+    if (w->fold && !w->seed) return cuzk_cli_usage("bench", "--fold-c goes with --insecure-seed");
     if (b->device.cuda && !op->cuda)
         return cuzk_cli_usage(
             "bench", "--device is for prove and partition; cuzk-gpu-bench times single kernels");
@@ -251,6 +257,7 @@ static operation_fn *choose(int n, char **arg, const words *w, cuzk_bench *b) {
     }
     if (options_fit(op, w, b) >= 0) return NULL;
     b->seed = w->seed;
+    b->fold = w->fold;
     if (n > 1) b->zkey = arg[1];
     if (n > 2) b->wtns = arg[2];
     return b->device.cuda ? op->cuda : op->cpu;

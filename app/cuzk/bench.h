@@ -38,6 +38,7 @@ typedef struct cuzk_bench {
                                 partition read, wtns partition's directory of keys */
     unsigned partition;      /* for witness, eval and partition */
     const char *seed;   /* hexadecimal: partition's key is made from it on the device; NULL: read */
+    bool fold;          /* partition: the key made so folds C into L */
     cuzk_device device; /* for prove */
     cuzk_pool *pool;
     /* report */

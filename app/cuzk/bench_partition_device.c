@@ -49,7 +49,8 @@ static cuzk_status make_key(cuzk_bench *b, resident *r, cuzk_err *err) {
     CUZK_TRY(cuzk_toxic_from_seed(&toxic, cuzk_curve_get(CUZK_BLS12_381), seed, n, err));
     cuzk_status st = cuzk_r1cs_density_of(&density, r->p.r1cs);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for %s", name);
-    st = cuzk_groth16_setup_logs(&r->made, r->p.r1cs, &density, &toxic, name, b->pool, err);
+    st =
+        cuzk_groth16_setup_logs(&r->made, r->p.r1cs, &density, &toxic, name, b->fold, b->pool, err);
     cuzk_r1cs_density_free(&density);
     if (st != CUZK_OK) return st;
     r->data = &r->made->key;

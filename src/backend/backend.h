@@ -40,6 +40,10 @@ typedef enum cuzk_h_form {
     CUZK_H_COSET_VALUES,
     /* h[i] belongs to coefficient i of the quotient, 2^log2_domain - 1 of them: bellperson's. */
     CUZK_H_COEFFICIENTS,
+    /* h[i] belongs to coefficient i of -D / 2, 2^log2_domain of them, where D has the values a b on
+     * the odd coset of bellperson's roots. The quotient is (C - D) / 2: what C, which the wires
+     * determine, adds to the proof has been added to the bases of l, which holds inputs as well. */
+    CUZK_H_FOLDED,
 } cuzk_h_form;
 
 /* One coefficient of A or B of a flat system: value * wire (full value number `wire`) is added to
@@ -66,7 +70,7 @@ typedef struct cuzk_proving_key {
      * device multiplies them out. The CPU does not take such keys. */
     bool logs;
     const void *h;       /* G1 */
-    cuzk_query a, b1, l; /* G1; l: every wire that is no input */
+    cuzk_query a, b1, l; /* G1; l: every wire that is no input (but CUZK_H_FOLDED) */
     cuzk_query b2;       /* G2, the wires of b1 */
     /* affine points */
     const void *alpha1, *beta1, *beta2, *gamma2, *delta1, *delta2;

@@ -31,6 +31,7 @@ typedef struct {
     cuzk_pool *pool;
     cuzk_progress *progress;
     bool logs; /* the arrays hold scalars */
+    bool folded;
     cuzk_err *err;
 } loader;
 
@@ -156,10 +157,10 @@ static cuzk_status make_layout(const loader *l, const section_wires *w, layout *
 }
 
 /* What sections a, b and l hold. */
-static void sections(section_wires out[3], const cuzk_r1cs_density *d) {
+static void sections(section_wires out[3], const cuzk_r1cs_density *d, bool folded) {
     out[0] = (section_wires){.aux = d->a_aux};
     out[1] = (section_wires){.aux = d->b_aux, .input = d->b_input};
-    out[2] = (section_wires){.no_inputs = true};
+    out[2] = (section_wires){.no_inputs = !folded};
 }
 
 cuzk_status cuzk_params_key_shape(cuzk_proving_key *out, const cuzk_r1cs *r1cs,
@@ -168,7 +169,7 @@ cuzk_status cuzk_params_key_shape(cuzk_proving_key *out, const cuzk_r1cs *r1cs,
     cuzk_params_counts n;
     section_wires wires[3];
     cuzk_params_counts_of(&n, r1cs, density);
-    sections(wires, density);
+    sections(wires, density, false);
     *out = (cuzk_proving_key){.curve = cuzk_curve_get(CUZK_BLS12_381),
                               .name = "",
                               .n_inputs = r1cs->n_inputs,
@@ -284,7 +285,7 @@ static cuzk_status load_queries(const loader *l) {
     cuzk_proving_key *key = &l->k->key;
     section_wires wires[3];
     layout lay;
-    sections(wires, l->density);
+    sections(wires, l->density, l->folded);
     cuzk_status st = CUZK_OK;
     for (int i = 0; i < 3 && st == CUZK_OK; i++) {
         st = make_layout(l, &wires[i], &lay);
@@ -330,7 +331,7 @@ static cuzk_status load(const loader *l) {
         .n_bits = l->r->n_bits,
         .n_full = l->r->n_full,
         .r1cs = l->r,
-        .h_form = CUZK_H_COEFFICIENTS,
+        .h_form = l->folded ? CUZK_H_FOLDED : CUZK_H_COEFFICIENTS,
         .logs = l->logs,
         .alpha1 = &k->vk.vk.alpha1,
         .beta1 = &k->vk.beta1,
@@ -340,7 +341,7 @@ static cuzk_status load(const loader *l) {
         .delta2 = &k->vk.vk.delta2,
         .ic = k->vk.vk.ic,
     };
-    while ((uint64_t)1 << k->key.log2_domain <= l->file->n.h)
+    while ((uint64_t)1 << k->key.log2_domain <= l->file->n.h - l->folded)
         k->key.log2_domain++;
     CUZK_TRY(own(l, l->file->n.h, base_size(l, CUZK_G1), &h));
     CUZK_TRY(convert(l, "h", CUZK_G1, l->file->h, NULL, l->file->n.h, h));
@@ -356,6 +357,10 @@ static cuzk_status make_key(cuzk_params_key **out, const loader *from) {
     cuzk_params_counts want;
     *out = NULL;
     cuzk_params_counts_of(&want, from->r, from->density);
+    if (from->folded) {
+        want.h++;
+        want.l += want.ic;
+    }
     if (memcmp(&want, &file->n, sizeof want) != 0)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: the key of another circuit",
                             file->name);
@@ -374,14 +379,14 @@ static cuzk_status make_key(cuzk_params_key **out, const loader *from) {
 cuzk_status cuzk_params_key_new(cuzk_params_key **out, const cuzk_params *file,
                                 const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                 cuzk_pool *pool, cuzk_progress *progress, cuzk_err *err) {
-    const loader l = {NULL, file, r1cs, density, pool, progress, false, err};
+    const loader l = {NULL, file, r1cs, density, pool, progress, false, false, err};
     return make_key(out, &l);
 }
 
-cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file,
+cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file, bool folded,
                                     const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                     cuzk_pool *pool, cuzk_err *err) {
-    const loader l = {NULL, file, r1cs, density, pool, NULL, true, err};
+    const loader l = {NULL, file, r1cs, density, pool, NULL, true, folded, err};
     return make_key(out, &l);
 }
 

@@ -41,8 +41,9 @@ cuzk_status cuzk_params_key_new(cuzk_params_key **out, const cuzk_params *file,
                                 cuzk_pool *pool, cuzk_progress *progress,
                                 cuzk_err *err) CUZK_MUST_CHECK;
 /* A key of logarithms (cuzk_proving_key.logs): the five arrays of `file` hold plain scalars of 32
- * bytes in place of points. Takes 32 bytes for each. */
-cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file,
+ * bytes in place of points. Takes 32 bytes for each. Folded: of CUZK_H_FOLDED, h with one more and
+ * l with the inputs in front. */
+cuzk_status cuzk_params_key_of_logs(cuzk_params_key **out, const cuzk_params *file, bool folded,
                                     const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
                                     cuzk_pool *pool, cuzk_err *err) CUZK_MUST_CHECK;
 /* Gives back the bases and their places once a device has a copy of them; the figures stay. */

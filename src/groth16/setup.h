@@ -52,11 +52,13 @@ cuzk_status cuzk_groth16_setup_params(const cuzk_r1cs *r1cs, const cuzk_r1cs_den
                                       const cuzk_setup_opts *opts, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* The same key in memory, as logarithms for a device to multiply out (cuzk_proving_key.logs): what
- * a proof on a device needs, without a file. Free with cuzk_params_key_free; r1cs must outlive
+ * a proof on a device needs, without a file. Folded: in the form CUZK_H_FOLDED, whose proofs are
+ * the same and need four transforms instead of six; L'_w = L_w + (tau^n - 1) C_w(tau) / (2 delta),
+ * and L_w = 0 for inputs. Free with cuzk_params_key_free; r1cs must outlive
  * it. Needs about 230 bytes of memory for each wire and 64 for each row of the domain. */
 cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs,
                                     const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
-                                    const char *name, cuzk_pool *pool,
+                                    const char *name, bool folded, cuzk_pool *pool,
                                     cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -38,6 +38,8 @@ typedef struct {
     cuzk_u256 *lagrange; /* of the rows at tau; freed after the columns */
     cuzk_u256 *col[3];   /* n_wires each, inputs first */
     cuzk_u256 inv_gamma, inv_delta, h_scale;
+    bool folded; /* C's part of the quotient goes to L; half_scale: h_scale / 2 */
+    cuzk_u256 half_scale;
     uint32_t *dense; /* wires of the section that is being made */
     uint8_t *points; /* one batch, as a file has them */
     cuzk__points source;
@@ -70,6 +72,9 @@ static void constants(setup *s) {
         fr->mul(&t, &t, &t);
     fr->sub(&t, &t, &fr->one);
     fr->mul(&s->h_scale, &t, &s->inv_delta);
+    fr->add(&t, &fr->one, &fr->one);
+    fr->inv(&t, &t);
+    fr->mul(&s->half_scale, &s->h_scale, &t);
 }
 
 /* ---- scalars ---- */
@@ -92,6 +97,14 @@ static void combine(const setup *s, cuzk_u256 *x, size_t wire, const cuzk_u256 *
     fr->add(x, x, &t);
     fr->add(x, x, &s->col[2][wire]);
     fr->mul(x, x, inv);
+}
+
+static void combine_folded(const setup *s, cuzk_u256 *x, size_t wire) {
+    cuzk_u256 t;
+    s->fr->mul(&t, &s->col[2][wire], &s->half_scale);
+    *x = (cuzk_u256){{0, 0, 0, 0}};
+    if (wire >= s->n.ic) combine(s, x, wire, &s->inv_delta);
+    s->fr->add(x, x, &t);
 }
 
 static void fill_h(const setup *s, cuzk_u256 *out, size_t first, size_t n) {
@@ -119,11 +132,15 @@ static void fill(void *ctx, cuzk_u256 *out, size_t first, size_t n) {
         cuzk_u256 x;
         if (f->which == SECTION_IC)
             combine(s, &x, at, &s->inv_gamma);
+        else if (f->which == SECTION_L && s->folded)
+            combine_folded(s, &x, at);
         else if (f->which == SECTION_L)
             combine(s, &x, s->n.ic + at, &s->inv_delta);
         else
             x = s->col[f->which == SECTION_B][s->dense[at]];
-        if (memcmp(&x, &zero, sizeof zero) == 0) atomic_store(&f->zero, true);
+        /* what a folded key holds of inputs may be nothing */
+        if (memcmp(&x, &zero, sizeof zero) == 0 && !(f->which == SECTION_L && s->folded))
+            atomic_store(&f->zero, true);
         s->fr->from_mont(&out[i], &x);
     }
 }
@@ -340,7 +357,12 @@ static void drop_columns(setup *s) {
 
 static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     cuzk_u256 *logs[4] = {NULL, NULL, NULL, NULL};
-    const size_t n[4] = {s->n.h, s->n.l, s->n.a, s->n.b};
+    cuzk_params_counts count = s->n;
+    if (s->folded) {
+        count.h++;
+        count.l += count.ic;
+    }
+    const size_t n[4] = {count.h, count.l, count.a, count.b};
     const section which[4] = {SECTION_H, SECTION_L, SECTION_A, SECTION_B};
     char *name = NULL;
     CUZK_TRY(columns(s, err));
@@ -358,14 +380,14 @@ static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     }
     if (st == CUZK_OK) {
         const cuzk_params sections = {.name = name,
-                                      .n = s->n,
+                                      .n = count,
                                       .h = (const uint8_t *)logs[0],
                                       .l = (const uint8_t *)logs[1],
                                       .a = (const uint8_t *)logs[2],
                                       .b1 = (const uint8_t *)logs[3],
                                       .b2 = (const uint8_t *)logs[3],
                                       .vk = *s->vk};
-        st = cuzk_params_key_of_logs(out, &sections, s->r, s->density, s->pool, err);
+        st = cuzk_params_key_of_logs(out, &sections, s->folded, s->r, s->density, s->pool, err);
     }
     cuzk_free(name);
     for (int i = 0; i < 4; i++) {
@@ -377,7 +399,7 @@ static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
 
 cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs,
                                     const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
-                                    const char *name, cuzk_pool *pool, cuzk_err *err) {
+                                    const char *name, bool folded, cuzk_pool *pool, cuzk_err *err) {
     cuzk_params_vk vk;
     setup s = {.r = r1cs,
                .density = density,
@@ -385,6 +407,7 @@ cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs
                .name = name,
                .curve = cuzk_curve_get(CUZK_BLS12_381),
                .fr = r1cs->fr,
+               .folded = folded,
                .pool = pool,
                .vk = &vk};
     *out = NULL;

@@ -31,12 +31,14 @@ static void values_coset(const cuzk_proving_key *key, cuzk_u256 *shift) {
     fr->to_mont(shift, shift);
 }
 
-/* Any coset serves, as coefficients do not depend on it: 7, bellman's, is no root of unity. */
+/* Any coset serves, as coefficients do not depend on it: 7, bellman's, is no root of unity. Folded
+ * keys are made for the odd one. */
 static void coefficients_coset(const cuzk_proving_key *key, cuzk_u256 *shift, cuzk_u256 *factor) {
     const cuzk_fr_ops *fr = key->curve->fr;
     cuzk_u256 t;
     *shift = (cuzk_u256){{7, 0, 0, 0}};
     fr->to_mont(shift, shift);
+    if (key->h_form == CUZK_H_FOLDED) cuzk_fr_root(fr, shift, 7, key->log2_domain + 1);
     t = *shift;
     for (unsigned i = 0; i < key->log2_domain; i++)
         fr->mul(&t, &t, &t);

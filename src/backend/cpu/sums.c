@@ -5,7 +5,8 @@
  *
  * bellperson's keys want coefficients of (A B - C) / Z. On the coset Z is a constant z, and C has
  * no more coefficients than values, so that it need not go to the coset: the coefficients of A B
- * on the coset, minus those of C, over z. Six transforms instead of seven.
+ * on the coset, minus those of C, over z. Six transforms instead of seven. In folded keys C's part
+ * is in L: four.
  *
  * Then one sum after another. Bits never become scalars: those that choose a query's bases are
  * packed, and the sum takes them as a mask.
@@ -98,7 +99,10 @@ cuzk_status cuzk__cpu_h_scalars(cuzk__cpu_slot *s) {
     }
     cuzk_pool_run_ranges(pool, s->n, MIN_LEN, 4, coset_product_range, s);
     CUZK_TRY(cuzk_ntt_from_coset(k->plan, s->a, &k->shift, pool));
-    CUZK_TRY(cuzk_ntt_from_coset(k->plan, s->c, &s->base.key->key->curve->fr->one, pool));
+    if (s->base.key->key->h_form == CUZK_H_FOLDED)
+        memset(s->c, 0, s->n * sizeof *s->c);
+    else
+        CUZK_TRY(cuzk_ntt_from_coset(k->plan, s->c, &s->base.key->key->curve->fr->one, pool));
     cuzk_pool_run_ranges(pool, s->n, MIN_LEN, 4, quotient_coefs_range, s);
     return CUZK_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "bellperson.h"
 
+#include "backend/cpu/cpu.h"
 #include "base/file.h"
 #include "groth16/columns.h"
 #include "groth16/setup.h"
@@ -74,7 +75,7 @@ static void compare(void (*make)(sector *s), unsigned threads) {
     assert_int_equal(cuzk_toxic_from_seed(&toxic, cuzk_curve_get(CUZK_BLS12_381), "x", 1, &err),
                      CUZK_OK);
     cuzk_params_key *points = key_of_file(&s, &toxic, pool);
-    if (cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", pool, &err))
+    if (cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", false, pool, &err))
         fail_msg("%s", err.msg);
     const cuzk_proving_key *p = &points->key, *l = &logs->key;
     assert_true(l->logs && !p->logs);
@@ -118,10 +119,101 @@ static void vanishing_wire(void **state) {
     memset(&toxic.alpha, 0, sizeof toxic.alpha);
     memset(&toxic.beta, 0, sizeof toxic.beta);
     const cuzk_status st =
-        cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", NULL, &err);
+        cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", false, NULL, &err);
     assert_int_equal(st, CUZK_STATUS_USAGE);
     assert_null(logs);
     sector_free(&s);
+}
+
+/* ---- folded keys ---- */
+
+typedef struct {
+    void *owned[16];
+    int n_owned;
+} kept;
+
+static const void *multiply_out(kept *k, const cuzk_group_ops *g, const void *logs, size_t n) {
+    uint8_t *points = calloc(n + 1, g->point_size);
+    k->owned[k->n_owned++] = points;
+    for (size_t i = 0; i < n; i++) {
+        cuzk_u256 e;
+        cuzk_point p = {{0}};
+        memcpy(&e, (const uint8_t *)logs + 32 * i, sizeof e);
+        if ((e.l[0] | e.l[1] | e.l[2] | e.l[3]) != 0) g->mul(&p, g->generator, &e);
+        memcpy(points + i * g->point_size, &p, g->point_size);
+    }
+    return points;
+}
+
+static void query_points(kept *k, const cuzk_group_ops *g, cuzk_query *q) {
+    q->bit_bases = multiply_out(k, g, q->bit_bases, q->n_bits);
+    q->full_bases = multiply_out(k, g, q->full_bases, q->n_full);
+    if (q->one_base) q->one_base = multiply_out(k, g, q->one_base, 1);
+}
+
+/* A proof on the CPU with the points of a key of logarithms. */
+static void prove_with(const sector *s, const cuzk_params_key *logs, cuzk_proof *out) {
+    kept k = {.n_owned = 0};
+    cuzk_proving_key key = logs->key;
+    const cuzk_group_ops *g1 = &key.curve->g1;
+    const size_t n = (size_t)1 << key.log2_domain;
+    key.h = multiply_out(&k, g1, key.h, key.h_form == CUZK_H_FOLDED ? n : n - 1);
+    query_points(&k, g1, &key.a);
+    query_points(&k, g1, &key.b1);
+    query_points(&k, &key.curve->g2, &key.b2);
+    query_points(&k, g1, &key.l);
+    key.logs = false;
+
+    const cuzk_u256 r = {{123, 0, 0, 7}}, t = {{456, 1, 0, 0}};
+    const cuzk_prove_opts opts = {.r = &r, .s = &t};
+    const cuzk_wires wires = wires_of(s);
+    cuzk_backend *cpu;
+    cuzk_device_key *dk;
+    cuzk_slot *slot;
+    cuzk_err err = {0};
+    memset(out, 0, sizeof *out);
+    assert_int_equal(cuzk_cpu_backend_open(&cpu, CUZK_CPU_AUTO, NULL, &err), CUZK_OK);
+    assert_int_equal(cpu->ops->key_load(cpu, &dk, &key, &err), CUZK_OK);
+    assert_int_equal(cpu->ops->slot_new(dk, &slot, &err), CUZK_OK);
+    if (cuzk_groth16_prove_slot(slot, &wires, &logs->vk.vk, &opts, out, NULL, &err))
+        fail_msg("%s", err.msg);
+    cpu->ops->slot_free(slot);
+    cpu->ops->key_free(dk);
+    cpu->ops->close(cpu);
+    while (k.n_owned > 0)
+        free(k.owned[--k.n_owned]);
+}
+
+/* Another key for the same secrets gives the same proofs. */
+static void same_proofs(void (*make)(sector *s)) {
+    sector s;
+    cuzk_toxic toxic;
+    cuzk_err err = {0};
+    cuzk_proof proof[2];
+    make(&s);
+    assert_int_equal(cuzk_toxic_from_seed(&toxic, cuzk_curve_get(CUZK_BLS12_381), "x", 1, &err),
+                     CUZK_OK);
+    for (int folded = 0; folded < 2; folded++) {
+        cuzk_params_key *logs;
+        if (cuzk_groth16_setup_logs(&logs, s.r, &s.density, &toxic, "logs", folded, NULL, &err))
+            fail_msg("%s", err.msg);
+        assert_int_equal(logs->key.h_form, folded ? CUZK_H_FOLDED : CUZK_H_COEFFICIENTS);
+        const cuzk_query *l = &logs->key.l;
+        assert_int_equal(l->n_bits + l->n_full + (l->one_base != NULL),
+                         s.r->n_aux + (folded ? s.r->n_inputs : 0));
+        prove_with(&s, logs, &proof[folded]);
+        cuzk_params_key_free(logs);
+    }
+    assert_memory_equal(&proof[0].a, &proof[1].a, sizeof proof[0].a);
+    assert_memory_equal(&proof[0].b, &proof[1].b, sizeof proof[0].b);
+    assert_memory_equal(&proof[0].c, &proof[1].c, sizeof proof[0].c);
+    sector_free(&s);
+}
+
+static void folded_keys(void **state) {
+    (void)state;
+    same_proofs(cubic_sector);
+    same_proofs(poseidon_sector);
 }
 
 /* ---- columns ---- */
@@ -192,6 +284,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_key),
         cmocka_unit_test(vanishing_wire),
+        cmocka_unit_test(folded_keys),
         cmocka_unit_test(columns_in_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
