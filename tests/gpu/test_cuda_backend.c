@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-static cuzk_backend *cpu, *cuda[2]; /* without and with tables */
+static cuzk_backend *cpu, *cuda[3]; /* without and with tables; sums in turn */
 
 static void same_point(const cuzk_group_ops *g, const cuzk_point *want, const cuzk_point *got,
                        const char *sum, const char *what) {
@@ -29,11 +29,14 @@ static void same_sums(const cuzk_curve *c, const cuzk_groth16_sums *want,
 static void compare(const test_key_shape *shape, unsigned patterns) {
     test_key k;
     test_key_make(&k, shape);
-    enum { DEVICES = 4 }; /* the last loads logarithms */
-    test_device ours[DEVICES] = {
-        {.backend = cpu}, {.backend = cuda[0]}, {.backend = cuda[1]}, {.backend = cuda[1]}};
+    enum { DEVICES = 5 }; /* the last loads logarithms */
+    test_device ours[DEVICES] = {{.backend = cpu},
+                                 {.backend = cuda[0]},
+                                 {.backend = cuda[1]},
+                                 {.backend = cuda[2]},
+                                 {.backend = cuda[1]}};
     for (int d = 0; d < DEVICES; d++)
-        test_device_load(&ours[d], d < 3 ? &k.key : &k.log_key);
+        test_device_load(&ours[d], d + 1 < DEVICES ? &k.key : &k.log_key);
     for (int p = 0; p < TEST_PATTERNS; p++) {
         if (!(patterns >> p & 1)) continue;
         test_wires w;
@@ -49,6 +52,7 @@ static void compare(const test_key_shape *shape, unsigned patterns) {
                      shape->five_bases ? ", five bases" : "",
                      d == 1   ? ""
                      : d == 2 ? ", tables"
+                     : d == 3 ? ", in turn"
                               : ", logarithms");
             test_device_run(&ours[d], &w.wires, &got, &stats);
             same_sums(k.key.curve, &want, &got, what);
@@ -77,8 +81,8 @@ static void sums_of(cuzk_curve_id curve) {
         {13, 6000, 3000, false, SOME},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        for (int form = 0; form < 2; form++) {
-            if (form == CUZK_H_COEFFICIENTS && curve == CUZK_BN254) continue; /* Filecoin's only */
+        for (int form = 0; form < 3; form++) {
+            if (form != CUZK_H_COSET_VALUES && curve == CUZK_BN254) continue; /* Filecoin's only */
             const test_key_shape shape = {curve,           sizes[i].log2_domain, sizes[i].n_full,
                                           sizes[i].n_bits, (cuzk_h_form)form,    sizes[i].five};
             compare(&shape, sizes[i].patterns);
@@ -375,8 +379,9 @@ int main(void) {
     test_rng_start();
     cuzk_status st = cuzk_pool_new(&pool, 0);
     if (st == CUZK_OK) st = cuzk_cpu_backend_open(&cpu, CUZK_CPU_AUTO, pool, &err);
-    for (int t = 0; t < 2 && st == CUZK_OK; t++) {
-        const cuzk_cuda_options options = {.ordinal = 0, .threads = 4, .tables = t == 1};
+    for (int t = 0; t < 3 && st == CUZK_OK; t++) {
+        const cuzk_cuda_options options = {
+            .ordinal = 0, .threads = 4, .tables = t == 1, .in_turn = t == 2};
         st = cuzk_cuda_backend_open(&cuda[t], &options, &err);
     }
     if (st != CUZK_OK) {
@@ -384,7 +389,7 @@ int main(void) {
         return 1;
     }
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (int t = 0; t < 2; t++)
+    for (int t = 0; t < 3; t++)
         cuda[t]->ops->close(cuda[t]);
     cpu->ops->close(cpu);
     cuzk_pool_free(pool);

@@ -47,6 +47,7 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
     cuzk_status st;
     b->base.ops = &ops;
     b->tables = options->tables;
+    b->in_turn = options->in_turn;
     b->sleeps = options->sleep;
     if (pthread_mutex_init(&b->loading, NULL) != 0 ||
         pthread_mutex_init(&b->work.lock, NULL) != 0) {

@@ -332,9 +332,6 @@ done:
     return st;
 }
 
-enum { SLOTS = 2 }; /* that a key leaves room for */
-static const size_t MARGIN = (size_t)512 << 20;
-
 /* What H's sum would take with at most so much memory for its table; nothing is taken. */
 static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t limit,
                              cuzk_cuda_msm_info *info, size_t *work, cuzk_err *err) {
@@ -364,7 +361,7 @@ static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, si
                                   size_t *limit, cuzk_err *err) {
     cuzk_cuda_info info;
     CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
-    const size_t others = SLOTS * k->bytes.slot + MARGIN, taken = b->work.arena.size;
+    const size_t others = CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN, taken = b->work.arena.size;
     *limit = info.bytes_free;
     for (;;) {
         cuzk_cuda_msm_info m;
@@ -378,6 +375,19 @@ static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, si
     return CUZK_OK;
 }
 
+/* Sums side by side, if there is memory for it. */
+static cuzk_status choose_turns(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    const cuzk__gpu_query *q = &k->query[CUZK__Q_H];
+    cuzk_cuda_msm_info m = {};
+    if (q->msm) cuzk_cuda_msm_get_info(q->msm, &m);
+    size_t room = info.bytes_free + b->work.arena.size;
+    if (m.factor > 1) room += (size_t)q->n * q->ops->point_bytes; /* bases that go */
+    k->in_turn = b->in_turn || k->bytes.work + CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN > room;
+    return k->in_turn ? cuzk__gpu_work_bytes(k, &k->bytes.work, err) : CUZK_OK;
+}
+
 static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     const size_t bases = (size_t)q->n * q->ops->point_bytes;
@@ -386,6 +396,7 @@ static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
     if (!q->window) CUZK_TRY(choose_h_table(b, k, bases, &limit, err));
     CUZK_TRY(finish_query(b, k, q, limit, err));
     CUZK_TRY(cuzk__gpu_work_bytes(k, &k->bytes.work, err));
+    CUZK_TRY(choose_turns(b, k, err));
     if (!q->msm) return CUZK_OK;
     cuzk_cuda_msm_info m;
     cuzk_cuda_msm_get_info(q->msm, &m);
@@ -400,7 +411,7 @@ static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
 /* H: every base, in the order in which the transforms leave the scalars. */
 static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
-    const bool coefficients = key->h_form == CUZK_H_COEFFICIENTS;
+    const bool values = key->h_form == CUZK_H_COSET_VALUES;
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     q->group = CUZK_G1;
     q->ops = cuzk__sum_group(key->curve->id, CUZK_G1);
@@ -408,13 +419,13 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     CUZK_TRY(q->ops->prepare(err));
     CUZK_TRY(take_points(b, k, q, true, err));
     const size_t size = q->ops->point_bytes;
-    const size_t count = (size_t)q->n - (coefficients ? 1 : 0);
+    const size_t count = (size_t)q->n - (key->h_form == CUZK_H_COEFFICIENTS ? 1 : 0);
     point_writer w = writer(b, k, q, q->points);
     CUZK_TRY(send_all(&w, key->h, count, err));
-    if (coefficients) {
+    if (count < q->n)
         CUZK_CUDA(cudaMemsetAsync((char *)q->points + count * size, 0, size, b->dev->stream));
+    if (!values)
         CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
-    }
     return finish_h(b, k, err);
 }
 

@@ -18,6 +18,8 @@ typedef struct cuzk_cuda_options {
     bool sleep;       /* threads sleep while they wait for the device, for whoever else needs the
                          cores: each wait ends tens of microseconds later. The first backend of a
                          process decides for all on the device. */
+    bool in_turn;     /* the sums of a proof one after another, in the same memory: slower, and
+                         what large keys on small devices get in any case */
 } cuzk_cuda_options;
 
 /* NO_DEVICE without a driver or such a device. Closed by ops->close, after its keys are freed. */

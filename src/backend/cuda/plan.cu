@@ -62,6 +62,18 @@ static void free_planned(cuzk_gpu_key *k) {
     cuzk_free(k);
 }
 
+/* As key.cu chooses it, with the whole device free. */
+static cuzk_status plan_work(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    k->bytes.transforms = cuzk_cuda_ntt_bytes(key->log2_domain, 3);
+    k->bytes.slot = cuzk__gpu_slot_bytes(key);
+    CUZK_TRY(cuzk__gpu_work_bytes(k, &k->bytes.work, err));
+    const size_t all = k->bytes.points + k->bytes.rows + k->bytes.transforms + k->bytes.work +
+                       CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN;
+    k->in_turn = b->in_turn || all > b->dev->info.bytes_total;
+    return k->in_turn ? cuzk__gpu_work_bytes(k, &k->bytes.work, err) : CUZK_OK;
+}
+
 cuzk_status cuzk__gpu_plan(cuzk_backend *base, const cuzk_proving_key *key, cuzk_backend_plan *out,
                            cuzk_err *err) {
     cuzk_gpu_backend *b = (cuzk_gpu_backend *)base;
@@ -80,12 +92,11 @@ cuzk_status cuzk__gpu_plan(cuzk_backend *base, const cuzk_proving_key *key, cuzk
     probe.arena = &arena;
     cuzk_status st = plan_queries(k, &probe, err);
     if (st == CUZK_OK) st = plan_rows(k, &probe, err);
-    if (st == CUZK_OK) st = cuzk__gpu_work_bytes(k, &k->bytes.work, err);
+    if (st == CUZK_OK) st = plan_work(b, k, err);
     if (st == CUZK_OK) {
-        k->bytes.transforms = cuzk_cuda_ntt_bytes(key->log2_domain, 3);
         *out = (cuzk_backend_plan){k->bytes.points + k->bytes.rows + k->bytes.transforms +
                                        k->bytes.work,
-                                   cuzk__gpu_slot_bytes(key), cuzk__gpu_slot_pinned(k)};
+                                   k->bytes.slot, cuzk__gpu_slot_pinned(k)};
     }
     free_planned(k);
     (void)pthread_mutex_unlock(&b->loading);

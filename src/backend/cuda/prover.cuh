@@ -60,7 +60,7 @@ cuzk_status cuzk__vec_product(const cuzk_cuda *dev, cuzk_curve_id curve, void *c
 cuzk_status cuzk__vec_quotient(const cuzk_cuda *dev, cuzk_curve_id curve, void *h, const void *a,
                                const void *b, const void *c, size_t n,
                                cuzk_err *err) CUZK_MUST_CHECK;
-/* Plain h = (c - d) / 2. */
+/* Plain h = (c - d) / 2. c may be NULL: zero. */
 cuzk_status cuzk__vec_half_difference(const cuzk_cuda *dev, cuzk_curve_id curve, void *h,
                                       const void *c, const void *d, size_t n,
                                       cuzk_err *err) CUZK_MUST_CHECK;
@@ -129,7 +129,7 @@ struct cuzk_gpu_backend {
     cuzk_backend base;
     cuzk_cuda *dev; /* loading */
     cuzk_pool *pool;
-    bool tables, sleeps;
+    bool tables, sleeps, in_turn;
     pthread_mutex_t loading; /* guards dev and ring */
     cuzk__ring ring;
     cuzk__gpu_work work;
@@ -157,6 +157,9 @@ struct cuzk__gpu_query {
     cuzk_cuda_msm *msm;       /* sorted: the table that slots share; NULL without full values */
 };
 
+/* What a key leaves room for beside its work memory: slots, and bytes for whatever else. */
+enum { CUZK__SLOTS = 2, CUZK__MARGIN = 512 << 20 };
+
 /* Lists of this many points are summed batch-affine. */
 enum { CUZK__MANY_POINTS = 1 << 21 };
 
@@ -182,7 +185,7 @@ struct cuzk__gpu_lane {
 struct cuzk__gpu_view {
     bool ready;
     char *plain; /* of compact systems, whose witness is in Montgomery form; else NULL */
-    char *abc;   /* three vectors */
+    char *abc;   /* three vectors, two of a folded key */
     cuzk__gpu_lane lane[CUZK__QUERIES];
 };
 
@@ -195,6 +198,7 @@ struct cuzk_gpu_key {
     cuzk_cuda_r1cs *r1cs;
     struct key_logs *logs; /* while a key of logarithms is loaded */
     cuzk_cuda_key_bytes bytes;
+    bool in_turn; /* sums one after another, in the same memory */
     cuzk__gpu_view view;
     cuzk_gpu_key *next; /* attached */
 };

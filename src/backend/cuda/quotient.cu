@@ -54,8 +54,8 @@ __global__ void vec_half_difference(uint4 *h, const uint4 *c, const uint4 *d, si
                                     cuzk_u256 half) {
     const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
     if (i >= n) return;
-    uint32_t x[8], y[8];
-    load(x, c, i);
+    uint32_t x[8] = {0, 0, 0, 0, 0, 0, 0, 0}, y[8];
+    if (c) load(x, c, i);
     load(y, d, i);
     sub_mod<F>(x, x, y);
     CUZK_UNROLL for (int k = 0; k < 4; k++) {

@@ -299,7 +299,7 @@ static cuzk_status quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     CUZK_TRY(to_coset(s, dev[1], b, err));
     if (values)
         CUZK_TRY(to_coset(s, dev[2], c, err));
-    else
+    else if (key->h_form == CUZK_H_COEFFICIENTS)
         CUZK_TRY(transform(s, dev[2], c, CUZK_NTT_INVERSE, CUZK_NTT_NR, NULL, err));
     CUZK_TRY(to_coset(s, dev[0], a, err));
     for (int i = 1; i < 3 && small; i++) {
@@ -309,9 +309,10 @@ static cuzk_status quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     }
     if (values) return cuzk__vec_quotient(main, curve, a, a, b, c, n, err);
     /* On the coset x^n = -1, so the polynomial D of degree below n with the values a b there is
-     * C - 2 H, for a b = C + H (x^n - 1). */
+     * C - 2 H, for a b = C + H (x^n - 1). Folded keys have C in L. */
     CUZK_TRY(cuzk__vec_product(main, curve, a, a, b, n, err));
     CUZK_TRY(transform(s, main, a, CUZK_NTT_INVERSE, CUZK_NTT_NR, key_of(s)->from_coset, err));
+    if (key->h_form == CUZK_H_FOLDED) c = NULL;
     return cuzk__vec_half_difference(main, curve, a, c, a, n, err);
 }
 
@@ -335,7 +336,8 @@ static cuzk_status rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     char *a = view_of(s)->abc, *b = a + 32 * n, *c = b + 32 * n;
     const cuzk_cuda *main = work_of(s)->main;
     CUZK_TRY(rows(s, err));
-    CUZK_TRY(cuzk__vec_product(main, key->curve->id, c, a, b, n, err));
+    if (key->h_form != CUZK_H_FOLDED)
+        CUZK_TRY(cuzk__vec_product(main, key->curve->id, c, a, b, n, err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_EVAL], main->stream));
     CUZK_TRY(quotient(s, err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_H], main->stream));
@@ -392,8 +394,26 @@ static cuzk_status drive(cuzk_gpu_slot *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
+static const cuzk__query_id wires[] = {CUZK__Q_B2, CUZK__Q_A, CUZK__Q_B1, CUZK__Q_L};
+
+static cuzk_status queue_sums(cuzk_gpu_slot *s, cuzk_err *err) {
+    for (const cuzk__query_id id : wires)
+        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], plain_of(s), err));
+    CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], view_of(s)->abc, err));
+    return drive(s, err);
+}
+
+/* Each to its end before the next, which writes the same memory. */
+static cuzk_status queue_in_turn(cuzk_gpu_slot *s, cuzk_err *err) {
+    for (const cuzk__query_id id : wires) {
+        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], plain_of(s), err));
+        if (view_of(s)->lane[id].msm) CUZK_TRY(drive_sum(s, id, err));
+    }
+    CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], view_of(s)->abc, err));
+    return view_of(s)->lane[CUZK__Q_H].msm ? drive_sum(s, CUZK__Q_H, err) : CUZK_OK;
+}
+
 static cuzk_status queue_all(cuzk_gpu_slot *s, cuzk_err *err) {
-    static const cuzk__query_id wires[] = {CUZK__Q_B2, CUZK__Q_A, CUZK__Q_B1, CUZK__Q_L};
     cuzk__gpu_work *w = work_of(s);
     cudaEvent_t ends[CUZK__QUERIES];
     for (int id = 0; id < CUZK__QUERIES; id++) {
@@ -403,10 +423,7 @@ static cuzk_status queue_all(cuzk_gpu_slot *s, cuzk_err *err) {
     CUZK_CUDA(cudaSetDevice(w->main->ordinal));
     CUZK_TRY(start(s, err));
     CUZK_TRY(rows_and_quotient(s, err));
-    for (const cuzk__query_id id : wires)
-        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], plain_of(s), err));
-    CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], view_of(s)->abc, err));
-    CUZK_TRY(drive(s, err));
+    CUZK_TRY(key_of(s)->in_turn ? queue_in_turn(s, err) : queue_sums(s, err));
     return cuzk__gpu_work_end(w, key_of(s), ends, CUZK__QUERIES, &s->number, err);
 }
 

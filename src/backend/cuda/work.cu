@@ -4,6 +4,10 @@
  * large as the largest of them wants it. Each key divides it in its own way (its view), once, when
  * it is loaded; when the piece must move, all views are made again.
  *
+ * The five sums work side by side, each in memory of its own. A key whose bases leave too little
+ * for that, WindowPoSt's with 125 million full values, has them in turn: one stream, and the same
+ * memory for each.
+ *
  * Proofs are queued one behind another without waiting for each other's end. Within a stream order
  * is enough; `main`, which writes what the lanes read, waits until they have read it (`read`).
  * Views of different keys overlap anyhow, so there `main` waits for the whole proof before. */
@@ -88,9 +92,16 @@ static cuzk_status lay_out(const cuzk_gpu_key *k, cuzk__gpu_view *v, cuzk_err *e
     const cuzk_proving_key *key = k->base.key;
     cuzk_cuda *dev = v->lane[0].dev;
     if (key->r1cs) CUZK_TRY(take(dev, &v->plain, key->n_full * sizeof(cuzk_u256) + 32, err));
-    CUZK_TRY(take(dev, &v->abc, (size_t)96 << key->log2_domain, err));
-    for (int id = 0; id < CUZK__QUERIES; id++)
+    const size_t vectors = key->h_form == CUZK_H_FOLDED ? 2 : 3;
+    CUZK_TRY(take(dev, &v->abc, 32 * vectors << key->log2_domain, err));
+    const size_t begin = dev->arena->used;
+    size_t end = begin;
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        if (k->in_turn) dev->arena->used = begin;
         CUZK_TRY(lay_out_lane(k, id, &v->lane[id], err));
+        if (end < dev->arena->used) end = dev->arena->used;
+    }
+    dev->arena->used = end;
     return CUZK_OK;
 }
 
@@ -108,7 +119,7 @@ static cuzk_status make_view(cuzk_gpu_key *k, cuzk_err *err) {
     clear_view(v);
     w->arena.used = 0;
     for (int id = 0; id < CUZK__QUERIES; id++) {
-        v->lane[id].dev = w->lane[id];
+        v->lane[id].dev = w->lane[k->in_turn ? (int)CUZK__Q_H : id];
         w->lane[id]->arena = &w->arena;
     }
     const cuzk_status st = lay_out(k, v, err);
