@@ -14,6 +14,7 @@
 static const char help[] =
     "usage: cuzk bench ntt [OPTIONS]\n"
     "       cuzk bench msm [OPTIONS]\n"
+    "       cuzk bench field|ntt|msm|bits|eval --device cuda[:N] [OPTIONS]\n"
     "       cuzk bench prove [OPTIONS] ZKEY WTNS\n"
     "       cuzk bench witness|eval [--partition N] [OPTIONS] IN\n"
     "       cuzk bench partition [--partition N] [OPTIONS] IN DIR\n"
@@ -41,7 +42,7 @@ static const char help[] =
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use\n"
-    "  --device cpu|cuda[:N]       for prove and partition: where; default cpu\n"
+    "  --device cpu|cuda[:N]       where; default cpu\n"
     "  --vs blst                   blst beside ours in the same run (bls12_381): msm by its\n"
     "                              Pippenger on one thread, and one product of its scalar field,\n"
     "                              in which the table then counts butterflies\n"
@@ -63,6 +64,22 @@ static const char help[] =
     "  --fold-c                    that key has C's part of the quotient in the bases of L: four\n"
     "                              transforms instead of six, the same proofs\n"
     "\n"
+    "On a CUDA device field, ntt, msm, bits (sums of the bases whose bit is 1) and eval (rows of "
+    "a\n"
+    "compact system, every one compared with the CPU's) time single kernels, everything in the\n"
+    "device's memory; rows tell the driver, clocks and power, bytes moved, and which share of the\n"
+    "floor they reach: the multiply-adds that the operation needs at the device's rate, or for "
+    "eval\n"
+    "its bytes. Without --curve and --group: both.\n"
+    "  --step N                    from one size to the next: 2^N to 2^M in steps\n"
+    "  --pattern NAME              of msm and bits; a wrong name is answered by their list\n"
+    "  --all                       msm, bits: every pattern\n"
+    "  --factor N, --window N      msm: multiples in the table of its second variant (1: no such\n"
+    "                              variant) and bits of a digit; 0 (default): chosen\n"
+    "  --circuit NAME              eval: whose rows; default: the 2 KiB circuits. bits: "
+    "porep-32g,\n"
+    "                              the ones of one of its partitions\n"
+    "\n"
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
     "On a CUDA device `cold` opens and loads both without tables of multiples, `warm` goes from "
     "the\n"
@@ -75,7 +92,7 @@ static const char help[] =
 
 typedef struct words {
     const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
-    const char *seed;
+    const char *seed, *step, *factor, *window, *circuit;
     bool table, all, fold;
 } words;
 
@@ -97,12 +114,16 @@ static int read_options(int argc, char **argv, words *w) {
         {"partition", required_argument, NULL, 'P'},
         {"insecure-seed", required_argument, NULL, 'S'},
         {"fold-c", no_argument, NULL, 'F'},
+        {"step", required_argument, NULL, 's'},
+        {"factor", required_argument, NULL, 'f'},
+        {"window", required_argument, NULL, 'w'},
+        {"circuit", required_argument, NULL, 'C'},
         {NULL, 0, NULL, 0},
     };
-    static const char letters[] = "cgnptrivdPS";
-    const char **const values[] = {&w->curve,   &w->group,     &w->log2, &w->pattern,
-                                   &w->threads, &w->runs,      &w->impl, &w->vs,
-                                   &w->device,  &w->partition, &w->seed};
+    static const char letters[] = "cgnptrivdPSsfwC";
+    const char **const values[] = {&w->curve, &w->group, &w->log2,   &w->pattern, &w->threads,
+                                   &w->runs,  &w->impl,  &w->vs,     &w->device,  &w->partition,
+                                   &w->seed,  &w->step,  &w->factor, &w->window,  &w->circuit};
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
@@ -149,6 +170,8 @@ static bool parse_pattern(const char *text, cuzk_bench_pattern *out) {
 /* What is computed. -1: go on; otherwise the exit code. */
 static int interpret_what(const words *w, cuzk_bench *b) {
     const bool g2 = w->group && strcmp(w->group, "g2") == 0;
+    if (!cuzk_device_parse(w->device, &b->device))
+        return cuzk_cli_usage("bench", "--device %s: cpu, cuda or cuda:N", w->device);
     b->curve = cuzk_curve_by_name(w->curve ? w->curve : "bn254");
     if (!b->curve) return cuzk_cli_usage("bench", "--curve %s: bn254 or bls12_381", w->curve);
     if (w->group && !g2 && strcmp(w->group, "g1") != 0)
@@ -156,7 +179,8 @@ static int interpret_what(const words *w, cuzk_bench *b) {
     b->group = g2 ? CUZK_G2 : CUZK_G1;
     if (!parse_log2(w->log2 ? w->log2 : "16", &b->log2_lo, &b->log2_hi))
         return cuzk_cli_usage("bench", "--log2 %s: N or N..M, from 1 to 28", w->log2);
-    if (w->pattern && !parse_pattern(w->pattern, &b->pattern))
+    /* the kernels of a device have patterns of their own */
+    if (w->pattern && !b->device.cuda && !parse_pattern(w->pattern, &b->pattern))
         return cuzk_cli_usage("bench", "--pattern %s: uniform, 01, equal, half01 or u64",
                               w->pattern);
     return -1;
@@ -176,8 +200,6 @@ static int interpret_how(const words *w, cuzk_bench *b) {
         return cuzk_cli_usage("bench", "--vs %s: only blst is here to compare with", w->vs);
     if (w->vs && b->curve->id != CUZK_BLS12_381)
         return cuzk_cli_usage("bench", "--vs blst wants --curve bls12_381, the only one it has");
-    if (!cuzk_device_parse(w->device, &b->device))
-        return cuzk_cli_usage("bench", "--device %s: cpu, cuda or cuda:N", w->device);
     if (w->partition && !cuzk_cli_number(w->partition, 0, UINT16_MAX, &partition))
         return cuzk_cli_usage("bench", "--partition %s: not a number from 0", w->partition);
     b->partition = (unsigned)partition;
@@ -187,21 +209,46 @@ static int interpret_how(const words *w, cuzk_bench *b) {
     return -1;
 }
 
+/* What only kernels of a device have. -1: go on; otherwise the exit code. */
+static int interpret_kernels(const words *w, cuzk_bench *b) {
+    cuzk_bench_kernels *k = &b->kernels;
+    uint64_t step = 1, factor = 0, window = 0;
+    if ((w->step && !cuzk_cli_number(w->step, 1, 28, &step)) ||
+        (w->factor && !cuzk_cli_number(w->factor, 0, 64, &factor)) ||
+        (w->window && !cuzk_cli_number(w->window, 4, 24, &window)))
+        return cuzk_cli_usage("bench", "--step 1 to 28, --factor 0 to 64, --window 4 to 24");
+    *k = (cuzk_bench_kernels){.pattern = w->pattern,
+                              .circuit = w->circuit,
+                              .both_curves = !w->curve,
+                              .both_groups = !w->group,
+                              .step = (unsigned)step,
+                              .factor = (unsigned)factor,
+                              .window = (unsigned)window};
+    return -1;
+}
+
 typedef cuzk_status operation_fn(cuzk_bench *, cuzk_err *);
 
 typedef struct operation {
     const char *name;
-    int n_files; /* size and curve come from them, when there are any */
+    int n_files; /* of the CPU; size and curve come from them, when there are any */
     bool one_partition;
     operation_fn *cpu, *cuda;
 } operation;
 
+/* A kernel of the device takes no files. */
+static bool is_kernel(const operation *op, const cuzk_bench *b) {
+    return b->device.cuda && op->cuda == cuzk_bench_kernels_run;
+}
+
 static const operation operations[] = {
-    {"ntt", 0, false, cuzk_bench_ntt, NULL},
-    {"msm", 0, false, cuzk_bench_msm, NULL},
+    {"ntt", 0, false, cuzk_bench_ntt, cuzk_bench_kernels_run},
+    {"msm", 0, false, cuzk_bench_msm, cuzk_bench_kernels_run},
+    {"field", 0, false, NULL, cuzk_bench_kernels_run},
+    {"bits", 0, false, NULL, cuzk_bench_kernels_run},
     {"prove", 2, false, cuzk_bench_prove, cuzk_bench_prove_device},
     {"witness", 1, true, cuzk_bench_witness, NULL},
-    {"eval", 1, true, cuzk_bench_eval, NULL},
+    {"eval", 1, true, cuzk_bench_eval, cuzk_bench_kernels_run},
     {"partition", 2, true, cuzk_bench_partition_proof, cuzk_bench_partition_device},
 };
 
@@ -216,10 +263,27 @@ static bool names_a_kind(const words *w) {
     return w->curve || w->group || w->pattern || w->vs;
 }
 
+/* Whether the operation computes where it is told to. -1, or the exit code. */
+static int device_fits(const operation *op, const words *w, const cuzk_bench *b) {
+    const bool kernel = is_kernel(op, b);
+    if (b->device.cuda && !op->cuda) return cuzk_cli_usage("bench", "witness is made on the CPU");
+    if (!b->device.cuda && !op->cpu)
+        return cuzk_cli_usage("bench", "%s is for --device cuda", op->name);
+    if ((w->step || w->factor || w->window || w->circuit) && !kernel)
+        return cuzk_cli_usage("bench", "--step, --factor, --window and --circuit are for field, "
+                                       "ntt, msm, bits and eval --device cuda");
+    if (kernel && (w->impl || w->vs || w->partition))
+        return cuzk_cli_usage(
+            "bench", "--impl, --vs and --partition do not go with %s --device cuda", op->name);
+    return -1;
+}
+
 /* -1 when the options go with the operation; otherwise the exit code. */
 static int options_fit(const operation *op, const words *w, const cuzk_bench *b) {
-    const bool ntt = strcmp(op->name, "ntt") == 0;
-    if (op->n_files && (w->log2 || names_a_kind(w)))
+    const bool ntt = strcmp(op->name, "ntt") == 0, kernel = is_kernel(op, b);
+    const int code = device_fits(op, w, b);
+    if (code >= 0) return code;
+    if (op->n_files && !kernel && (w->log2 || names_a_kind(w)))
         return cuzk_cli_usage(
             "bench",
             "%s takes curve and size from its files: only --threads, --runs, --impl and --table go "
@@ -230,10 +294,7 @@ static int options_fit(const operation *op, const words *w, const cuzk_bench *b)
     if (w->seed && !(op->cpu == cuzk_bench_partition_proof && b->device.cuda))
         return cuzk_cli_usage("bench", "--insecure-seed is for partition --device cuda");
     if (w->fold && !w->seed) return cuzk_cli_usage("bench", "--fold-c goes with --insecure-seed");
-    if (b->device.cuda && !op->cuda)
-        return cuzk_cli_usage(
-            "bench", "--device is for prove and partition; cuzk-gpu-bench times single kernels");
-    if (w->all && (op->cpu != cuzk_bench_msm || names_a_kind(w)))
+    if (w->all && !kernel && (op->cpu != cuzk_bench_msm || names_a_kind(w)))
         return cuzk_cli_usage("bench", "--all is for msm, in place of --curve, --group, --pattern "
                                        "and --vs");
     if (ntt && (w->group || w->pattern))
@@ -245,12 +306,15 @@ static int options_fit(const operation *op, const words *w, const cuzk_bench *b)
 static operation_fn *choose(int n, char **arg, const words *w, cuzk_bench *b) {
     const operation *op = find_operation(n > 0 ? arg[0] : "");
     if (n > 0 && !op) {
-        cuzk_cli_usage("bench", "nothing called `%s`: ntt, msm, prove, witness, eval or partition",
+        cuzk_cli_usage("bench",
+                       "nothing called `%s`: ntt, msm, prove, witness, eval or partition; field "
+                       "and bits on a device",
                        arg[0]);
         return NULL;
     }
     /* a key from a seed needs no directory */
-    if (!op || n != 1 + op->n_files - (w->seed && op->one_partition && op->n_files > 1)) {
+    const bool seeded = w->seed && op && op->one_partition && op->n_files > 1;
+    if (!op || n != 1 + (is_kernel(op, b) ? 0 : op->n_files - seeded)) {
         cuzk_cli_usage("bench", "wants `ntt`, `msm`, `prove ZKEY WTNS`, `witness IN`, `eval IN` or "
                                 "`partition IN DIR`");
         return NULL;
@@ -258,6 +322,7 @@ static operation_fn *choose(int n, char **arg, const words *w, cuzk_bench *b) {
     if (options_fit(op, w, b) >= 0) return NULL;
     b->seed = w->seed;
     b->fold = w->fold;
+    b->kernels.operation = op->name;
     if (n > 1) b->zkey = arg[1];
     if (n > 2) b->wtns = arg[2];
     return b->device.cuda ? op->cuda : op->cpu;
@@ -277,6 +342,7 @@ int cuzk_cmd_bench(int argc, char **argv) {
     int code = read_options(argc, argv, &w);
     if (code < 0) code = interpret_what(&w, &b);
     if (code < 0) code = interpret_how(&w, &b);
+    if (code < 0) code = interpret_kernels(&w, &b);
     operation_fn *run = code < 0 ? choose(argc - optind, argv + optind, &w, &b) : NULL;
     if (!run) {
         cuzk_buf_free(&command);

@@ -23,6 +23,13 @@ typedef enum cuzk_bench_pattern {
     CUZK_BENCH_U64,     /* below 2^64 */
 } cuzk_bench_pattern;
 
+/* Single kernels on a device: what only they have. */
+typedef struct cuzk_bench_kernels {
+    const char *operation, *pattern, *circuit;
+    bool both_curves, both_groups;
+    unsigned step, window, factor;
+} cuzk_bench_kernels;
+
 /* One run of the verb. */
 typedef struct cuzk_bench {
     const cuzk_curve *curve;
@@ -37,9 +44,10 @@ typedef struct cuzk_bench {
     const char *zkey, *wtns; /* prove; zkey is also what witness, eval and
                                 partition read, wtns partition's directory of keys */
     unsigned partition;      /* for witness, eval and partition */
-    const char *seed;   /* hexadecimal: partition's key is made from it on the device; NULL: read */
-    bool fold;          /* partition: the key made so folds C into L */
-    cuzk_device device; /* for prove */
+    const char *seed; /* hexadecimal: partition's key is made from it on the device; NULL: read */
+    bool fold;        /* partition: the key made so folds C into L */
+    cuzk_device device;
+    cuzk_bench_kernels kernels;
     cuzk_pool *pool;
     /* report */
     const char *command; /* as typed */
@@ -95,6 +103,7 @@ cuzk_status cuzk_bench_partition_proof(cuzk_bench *b, cuzk_err *err) CUZK_MUST_C
 /* The same on a device of its own (b->device), the key resident. */
 cuzk_status cuzk_bench_prove_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_partition_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_bench_kernels_run(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* blst beside ours, BLS12-381 only. */
 

@@ -1,5 +1,6 @@
 /* DESIGN. A device key and up to two slots behind one mutex: while one slot computes, another may
- * bring its witness in or have its proof checked. More would wait for the device. */
+ * bring its witness in or have its proof checked. More would wait for the device. All keys of the
+ * process on one device share a backend, and so the memory in which proofs are computed. */
 #include "api/resident.h"
 
 #include "base/mem.h"
@@ -11,8 +12,75 @@
 
 enum { SLOTS = 2 };
 
-struct cuzk_resident {
+/* A backend and its holders. */
+typedef struct opened {
+    struct opened *next;
     cuzk_device device;
+    unsigned threads;
+    bool tables;
+    size_t holders;
+    pid_t owner; /* only there does the device answer */
+} opened;
+
+static struct {
+    pthread_mutex_t mu;
+    opened *list;
+} all = {.mu = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the mutex. Of another process there may be copies in the list. */
+static opened *find(const cuzk_device *where, unsigned threads, bool tables) {
+    for (opened *o = all.list; o; o = o->next)
+        if (o->owner == getpid() && o->device.ordinal == where->ordinal && o->threads == threads &&
+            o->tables == tables)
+            return o;
+    return NULL;
+}
+
+static cuzk_status open_new(opened **out, const cuzk_device *where, unsigned threads, bool tables,
+                            cuzk_err *err) {
+    void *mem;
+    *out = NULL;
+    if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "out of memory");
+    opened *o = mem;
+    *o = (opened){.device = *where, .threads = threads, .tables = tables, .owner = getpid()};
+    const cuzk_status st = cuzk_device_open(&o->device, threads, tables, err);
+    if (st != CUZK_OK) {
+        cuzk_device_close(&o->device);
+        cuzk_free(o);
+        return st;
+    }
+    o->next = all.list;
+    all.list = *out = o;
+    return CUZK_OK;
+}
+
+static cuzk_status hold(opened **out, const cuzk_device *where, unsigned threads, bool tables,
+                        cuzk_err *err) {
+    pthread_mutex_lock(&all.mu);
+    cuzk_status st = CUZK_OK;
+    *out = find(where, threads, tables);
+    if (!*out) st = open_new(out, where, threads, tables, err);
+    if (st == CUZK_OK) (*out)->holders++;
+    pthread_mutex_unlock(&all.mu);
+    return st;
+}
+
+static void let_go(opened *o) {
+    pthread_mutex_lock(&all.mu);
+    if (--o->holders == 0) {
+        opened **link = &all.list;
+        while (*link != o)
+            link = &(*link)->next;
+        *link = o->next;
+        cuzk_device_close(&o->device);
+        cuzk_free(o);
+    }
+    pthread_mutex_unlock(&all.mu);
+}
+
+struct cuzk_resident {
+    opened *on;
     const cuzk_zkey *zkey;
     cuzk_proving_key data;
     cuzk_vk vk;
@@ -21,14 +89,15 @@ struct cuzk_resident {
     unsigned n_slots, n_free;
     pthread_mutex_t mu;
     pthread_cond_t freed;
-    pid_t owner; /* only there does the device answer */
+    pid_t owner;
 };
 
-static cuzk_status load(cuzk_resident *r, unsigned threads, bool tables, cuzk_err *err) {
+static cuzk_status load(cuzk_resident *r, const cuzk_device *where, unsigned threads, bool tables,
+                        cuzk_err *err) {
     CUZK_TRY(cuzk_zkey_vk(r->zkey, &r->vk, err));
     cuzk_zkey_proving_key(r->zkey, &r->data);
-    CUZK_TRY(cuzk_device_open(&r->device, threads, tables, err));
-    cuzk_backend *b = r->device.backend;
+    CUZK_TRY(hold(&r->on, where, threads, tables, err));
+    cuzk_backend *b = r->on->device.backend;
     CUZK_TRY(b->ops->key_load(b, &r->key, &r->data, err));
     for (int i = 0; i < SLOTS; i++) {
         cuzk_err full = {0};
@@ -49,12 +118,11 @@ cuzk_status cuzk__resident_open(cuzk_resident **out, const cuzk_zkey *zkey,
     if (cuzk_alloc(&mem, 1, sizeof **out) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: out of memory", zkey->name);
     cuzk_resident *r = mem;
-    r->device = *where;
     r->zkey = zkey;
     r->owner = getpid();
     pthread_mutex_init(&r->mu, NULL);
     pthread_cond_init(&r->freed, NULL);
-    const cuzk_status st = load(r, threads, tables, err);
+    const cuzk_status st = load(r, where, threads, tables, err);
     if (st == CUZK_OK)
         *out = r;
     else
@@ -64,12 +132,12 @@ cuzk_status cuzk__resident_open(cuzk_resident **out, const cuzk_zkey *zkey,
 
 void cuzk__resident_free(cuzk_resident *r) {
     if (!r) return;
-    if (r->device.backend && r->owner == getpid()) {
-        const cuzk_backend_ops *ops = r->device.backend->ops;
+    if (r->on && r->owner == getpid()) {
+        const cuzk_backend_ops *ops = r->on->device.backend->ops;
         for (int i = 0; i < SLOTS; i++)
             ops->slot_free(r->slot[i]);
         ops->key_free(r->key);
-        cuzk_device_close(&r->device);
+        let_go(r->on);
     }
     cuzk_vk_free(&r->vk);
     if (r->owner == getpid()) {
@@ -116,5 +184,5 @@ cuzk_status cuzk__resident_prove(cuzk_resident *r, const void *witness, const cu
 }
 
 const cuzk_device *cuzk__resident_device(const cuzk_resident *r) {
-    return &r->device;
+    return &r->on->device;
 }

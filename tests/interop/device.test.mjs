@@ -1,6 +1,6 @@
 // --device: what is asked for is used, or the command fails; nothing falls back.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -8,6 +8,7 @@ import { cuzk, cuzkOk, scratch, vectorsDir } from './lib/env.mjs';
 
 const base = join(vectorsDir, 'bn128/mul3');
 const inputs = [join(base, 'circuit_final.zkey'), join(base, 'witness.wtns')];
+const r1cs = join(base, 'mul3.r1cs');
 const stages = ['eval', 'ntt', 'msm_a', 'msm_b1', 'msm_b2', 'msm_c', 'msm_h'];
 
 test('on the CPU every stage says so', (t) => {
@@ -48,13 +49,56 @@ test('a device far beyond any is none', (t) => {
   assert.equal(cuzk('bench', 'prove', '--device', 'cuda:1000', ...inputs).status, 5);
 });
 
+test('keys are the same wherever points are multiplied out', (t) => {
+  const dir = scratch(t);
+  const make = (name, ...words) =>
+    cuzk('setup', ...words, r1cs, join(dir, name), '--insecure-seed', '0a0b');
+  const cpu = make('cpu.zkey', '--json', '--device', 'cpu');
+  assert.equal(cpu.status, 0, cpu.stderr);
+  const report = JSON.parse(cpu.stdout);
+  assert.equal(report.key, join(dir, 'cpu.zkey'));
+  assert.equal(report.points_on, 'cpu');
+  assert.ok(report.points_g1 > report.points_g2 && report.points_g2 > 0);
+  assert.equal(report.device_ms, undefined);
+  const gpu = make('gpu.zkey', '--json', '--device', 'cuda');
+  if (gpu.status === 0) {
+    assert.deepEqual(readFileSync(join(dir, 'gpu.zkey')), readFileSync(join(dir, 'cpu.zkey')));
+    assert.equal(JSON.parse(gpu.stdout).points_on, 'cuda:0');
+    return;
+  }
+  assert.equal(gpu.status, 5, gpu.stderr);
+  assert.match(gpu.stderr, /no CUDA device 0|built without CUDA/);
+  assert.equal(gpu.stdout, '');
+  assert.deepEqual(readdirSync(dir), ['cpu.zkey']);
+});
+
+test('kernels are timed on a device, or the command fails with exit code 5', () => {
+  const result = cuzk('bench', 'ntt', '--device', 'cuda', '--log2', '4', '--runs', '1');
+  if (result.status === 5) {
+    assert.match(result.stderr, /no CUDA device 0|built without CUDA/);
+    assert.equal(result.stdout, '');
+    return;
+  }
+  assert.equal(result.status, 0, result.stderr);
+  for (const row of JSON.parse(result.stdout).results) {
+    assert.equal(row.device, 'cuda:0');
+    assert.equal(row.verified, true);
+    assert.ok(row.share_of_floor > 0 && row.bytes_moved > 0 && row.hardware.driver > 0);
+  }
+});
+
 test('other words are a wrong use', (t) => {
   const dir = scratch(t);
   for (const word of ['gpu', 'cuda:', 'cuda:x', 'cuda:99999', 'cudas', '']) {
     const result = cuzk('prove', '--device', word, ...inputs, join(dir, 'p'), join(dir, 'q'));
     assert.equal(result.status, 2, `${word}: ${result.stderr}`);
   }
-  assert.equal(cuzk('bench', 'msm', '--device', 'cuda').status, 2);
+  assert.equal(cuzk('bench', 'witness', '--device', 'cuda', inputs[0]).status, 2);
+  for (const words of [['field'], ['bits'], ['ntt', '--step', '2'], ['eval', '--circuit', 'porep-2k']])
+    assert.equal(cuzk('bench', ...words).status, 2, words.join(' '));
+  for (const words of [['--impl', 'asm'], ['--vs', 'blst', '--curve', 'bls12_381'], ['--window', '3']])
+    assert.equal(cuzk('bench', 'msm', '--device', 'cuda', ...words).status, 2, words.join(' '));
+  assert.equal(cuzk('setup', '--device', 'gpu', r1cs, join(dir, 'k'), '--insecure-seed', '00').status, 2);
   assert.equal(cuzk('bench', 'partition', '--insecure-seed', '00', inputs[0]).status, 2);
   assert.equal(cuzk('porep', 'verify', '--device', 'cuda', ...inputs).status, 2);
   assert.deepEqual(readdirSync(dir), []);

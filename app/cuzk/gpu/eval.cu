@@ -97,13 +97,13 @@ cuzk_status one_circuit(cuzk_cuda *dev, const bench_options &o, const char *name
     const cuzk_circuit *circuit = cuzk_circuit_find(name);
     if (!circuit) return cuzk_err_set(err, CUZK_STATUS_USAGE, "no circuit is called %s", name);
     CUZK_TRY(cuzk_circuit_compact(&c.sys, circuit, err));
-    CUZK_TRY(make_witness(&c, o.seed, err));
+    CUZK_TRY(make_witness(&c, 1, err));
     cuzk_cuda_r1cs *rows;
     const int64_t t0 = bench_now_ns();
     CUZK_TRY(cuzk_cuda_r1cs_new(&rows, dev, c.sys, err));
     const double setup = 1e-6 * (double)(bench_now_ns() - t0);
     std::vector<float> ms;
-    CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() -> cuzk_status {
+    CUZK_TRY(bench_time(dev, o.runs, &ms, err, [&]() -> cuzk_status {
         return cuzk_cuda_r1cs_eval(rows, dev, (const uint64_t *)c.d_bits, c.d_full, c.a, c.b, err);
     }));
     bool ok = true;
@@ -124,7 +124,8 @@ cuzk_status one_circuit(cuzk_cuda *dev, const bench_options &o, const char *name
     unsigned log2n = 0;
     while ((uint64_t)1 << log2n < (uint64_t)c.sys->n_rows + c.sys->n_inputs)
         log2n++;
-    rep->row("rows", "bls12_381", "fr", log2n, name, ok, ms, extra);
+    rep->row("eval", "bls12_381", "fr", log2n, name, ok, ms, bench_bytes_ms(dev, bytes), bytes,
+             extra);
     cuzk_cuda_r1cs_free(rows);
     void *all[] = {c.d_bits, c.d_full, c.a, c.b};
     for (void *p : all)
@@ -135,7 +136,7 @@ cuzk_status one_circuit(cuzk_cuda *dev, const bench_options &o, const char *name
 
 } // namespace
 
-cuzk_status bench_rows(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
+cuzk_status bench_eval(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
     if (o.circuit) return one_circuit(dev, o, o.circuit, rep, err);
     const char *names[] = {"porep-2k", "winning-2k", "snap-2k", "wpost-2k"};
     for (const char *name : names)

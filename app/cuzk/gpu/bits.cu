@@ -163,8 +163,17 @@ const char *group_name(cuzk_group g) {
     return g == CUZK_G1 ? "g1" : "g2";
 }
 
-cuzk_status run_pattern(bits_case *c, const pattern *p, unsigned log2n, int reps, bench_report *rep,
-                        cuzk_err *err) {
+/* An addition for each base that is chosen. */
+double floor_ms(const bits_case *c, int64_t ones) {
+    return bench_wides_ms(c->dev, (double)ones * bench_cost(c->curve->id, c->group).affine);
+}
+
+double bytes_read(const bits_case *c, int64_t ones, size_t n) {
+    return (double)ones * (double)c->ops->point_size + (double)n / 8;
+}
+
+cuzk_status run_pattern(bits_case *c, const pattern *p, unsigned log2n, unsigned reps,
+                        bench_report *rep, cuzk_err *err) {
     cuzk_point want, got;
     int64_t ones;
     CUZK_TRY(make_pattern(c, p, c->n, &ones, &want, err));
@@ -183,7 +192,8 @@ cuzk_status run_pattern(bits_case *c, const pattern *p, unsigned log2n, int reps
     char extra[160];
     snprintf(extra, sizeof extra, "\"n\":%zu,\"ones\":%lld,\"scratch_bytes\":%zu,\"g_per_s\":%.3f",
              c->n, (long long)ones, cuzk_cuda_bits_scratch(c->dev, &cfg), 1e-6 * ones / best);
-    rep->row("bits", c->curve->name, group_name(c->group), log2n, p->name, ok, ms, extra);
+    rep->row("bits", c->curve->name, group_name(c->group), log2n, p->name, ok, ms,
+             floor_ms(c, ones), bytes_read(c, ones, c->n), extra);
     cuzk_cuda_bits_free(plan);
     return CUZK_OK;
 }
@@ -261,7 +271,7 @@ cuzk_status partition(cuzk_cuda *dev, const bench_options &o, bench_report *rep,
     }
     std::vector<float> ms;
     for (int k = 0; k <= 3; k++) {
-        CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() -> cuzk_status {
+        CUZK_TRY(bench_time(dev, o.runs, &ms, err, [&]() -> cuzk_status {
             for (int j = k < 3 ? k : 0; j <= (k < 3 ? k : 2); j++)
                 CUZK_TRY(cuzk_cuda_bits_queue(plan[j], (const uint64_t *)c.bits, err));
             return CUZK_OK;
@@ -277,7 +287,8 @@ cuzk_status partition(cuzk_cuda *dev, const bench_options &o, bench_report *rep,
         snprintf(extra, sizeof extra, "\"ones\":%lld,\"scratch_bytes\":%zu,\"g_per_s\":%.3f",
                  (long long)total, scratch_bytes,
                  1e-6 * total / *std::min_element(ms.begin(), ms.end()));
-        rep->row("bits", "bls12_381", "g1", 27, k < 3 ? names[k] : "partition_all", ok, ms, extra);
+        rep->row("bits", "bls12_381", "g1", 27, k < 3 ? names[k] : "partition_all", ok, ms,
+                 floor_ms(&c, total), bytes_read(&c, total, k < 3 ? sizes[k] : 3 * c.n), extra);
     }
     for (int k = 0; k < 3; k++)
         cuzk_cuda_bits_free(plan[k]);
@@ -293,8 +304,8 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id curve
     bits_case c;
     CUZK_TRY(open_case(&c, dev, curve, group, n, true, rep, err));
     for (const pattern &p : patterns) {
-        if (!o.patterns && &p != patterns) break;
-        CUZK_TRY(run_pattern(&c, &p, log2n, o.reps, rep, err));
+        if (!o.patterns && strcmp(p.name, o.pattern ? o.pattern : patterns[0].name) != 0) continue;
+        CUZK_TRY(run_pattern(&c, &p, log2n, o.runs, rep, err));
     }
     close_case(&c);
     return CUZK_OK;
@@ -303,12 +314,16 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id curve
 } // namespace
 
 cuzk_status bench_bits(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
-    if (o.partition) return partition(dev, o, rep, err);
+    CUZK_TRY(bench_find_pattern(o.pattern, patterns, err));
+    if (o.circuit && strcmp(o.circuit, "porep-32g") != 0)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "bits: the ones of porep-32g only, not of %s",
+                            o.circuit);
+    if (o.circuit) return partition(dev, o, rep, err);
     for (int k = 0; k < 4; k++) {
         const cuzk_curve_id curve = k & 1 ? CUZK_BN254 : CUZK_BLS12_381;
         const cuzk_group group = k & 2 ? CUZK_G2 : CUZK_G1;
         if ((o.curve && o.curve != curve) || (o.group && o.group != group)) continue;
-        for (unsigned log2n = o.from; log2n <= o.to; log2n += o.step)
+        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
             CUZK_TRY(one_size(dev, o, curve, group, log2n, rep, err));
     }
     return CUZK_OK;

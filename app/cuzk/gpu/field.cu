@@ -132,7 +132,7 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
                               const char *curve, const char *group, cuzk_err *err) {
     typedef typename C::type T;
     std::vector<T> a, b;
-    make_values<C>(&a, &b, o.seed);
+    make_values<C>(&a, &b, 1);
     const int n = (int)a.size();
     std::vector<T> host((size_t)n * OPS), got((size_t)n * OPS);
     for (int i = 0; i < n; i++)
@@ -162,7 +162,7 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
     const int iters = o.quick ? 100 : 4000, blocks = dev->info.sms * 4;
     void *out;
     CUZK_TRY(cuzk_cuda_alloc(dev, &out, (size_t)blocks * 128 * 4, err));
-    CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() -> cuzk_status {
+    CUZK_TRY(bench_time(dev, o.runs, &ms, err, [&]() -> cuzk_status {
         mul_rate<F><<<blocks, 128, 0, dev->stream>>>((uint32_t *)out, iters);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
@@ -175,7 +175,9 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
         snprintf(text, sizeof text, "\"g_per_s\":%.2f", 1e-6 * blocks * 128.0 * iters / best);
         return std::string(text);
     };
-    rep->row("mont_mul", curve, group, 0, "montgomery", ok, ms, rate());
+    const double products = blocks * 128.0 * iters;
+    rep->row("mont_mul", curve, group, 0, "montgomery", ok, ms,
+             bench_wides_ms(dev, products * (F::N == 8 ? 136 : 300)), 0, rate());
     if constexpr (F::N == 8) {
         shoup_run<F><<<(n + 127) / 128, 128, 0, dev->stream>>>((cuzk_u256 *)d.r, (cuzk_u256 *)d.a,
                                                                (cuzk_u256 *)d.b, n);
@@ -188,12 +190,14 @@ static cuzk_status field_case(cuzk_cuda *dev, const bench_options &o, bench_repo
             C::run(twice, &host[(size_t)i * OPS], &host[(size_t)i * OPS]);
             good = good && memcmp(&twice[2], &prod[i], sizeof(T)) == 0;
         }
-        CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() -> cuzk_status {
+        CUZK_TRY(bench_time(dev, o.runs, &ms, err, [&]() -> cuzk_status {
             shoup_rate<F><<<blocks, 128, 0, dev->stream>>>((uint32_t *)out, iters);
             CUZK_CUDA_LAUNCHED();
             return CUZK_OK;
         }));
-        rep->row("shoup_mul", curve, group, 0, "shoup", good, ms, rate());
+        rep->row("shoup_mul", curve, group, 0, "shoup", good, ms,
+                 bench_wides_ms(dev, products * bench_shoup_wides(strcmp(curve, "bn254") == 0)), 0,
+                 rate());
     }
     cuzk_cuda_free(dev, out);
     cuzk_cuda_free(dev, d.a);

@@ -20,7 +20,8 @@ enum scalar_kind {
     S_EQUAL,
     S_HALF_EQUAL,
     S_WITNESS,
-    S_SIGNS
+    S_SIGNS,
+    S_SORTED
 };
 enum base_kind { B_DISTINCT, B_FIVE, B_INFINITIES };
 
@@ -37,6 +38,7 @@ const pattern patterns[] = {
     {"all_equal", S_EQUAL, B_DISTINCT},
     {"half_equal", S_HALF_EQUAL, B_DISTINCT},
     {"witness", S_WITNESS, B_DISTINCT},
+    {"sorted", S_SORTED, B_DISTINCT},
     {"five_bases", S_UNIFORM, B_FIVE},
     {"five_bases_signs", S_SIGNS, B_FIVE},
     {"five_bases_equal", S_EQUAL, B_FIVE},
@@ -83,6 +85,10 @@ __device__ cuzk_u256 scalar_at(size_t i, scalar_kind kind, const cuzk_u256 &r) {
             v.l[0] = h >> 32;
         else
             return uniform_scalar(i, r);
+        return v;
+    case S_SORTED: /* ascending, in every digit's place */
+        for (int k = 0; k < 4; k++)
+            v.l[k] = (uint64_t)i << (k < 3 ? 24 : 20);
         return v;
     case S_SIGNS:
         v.l[0] = 1;
@@ -212,8 +218,8 @@ cuzk_status make_pattern(msm_case *c, const pattern *p, cuzk_point *want, cuzk_e
     return CUZK_OK;
 }
 
-cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned factor, int reps,
-                        unsigned window, bench_report *rep, cuzk_err *err) {
+cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned factor,
+                        unsigned reps, unsigned window, bench_report *rep, cuzk_err *err) {
     cuzk_point want, got;
     CUZK_TRY(make_pattern(c, p, &want, err));
     const cuzk_cuda_msm_config cfg = {c->curve->id, c->group, c->n, window, factor, 0, false};
@@ -226,7 +232,7 @@ cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned 
     bool ok = true;
     std::vector<float> ms;
     cuzk_cuda_msm_times best = {}, t;
-    for (int i = 0; i <= reps; i++) {
+    for (unsigned i = 0; i <= reps; i++) {
         const int64_t t0 = bench_now_ns();
         CUZK_TRY(cuzk_cuda_msm_run(msm, c->scalars, &got, err));
         const float wall = (float)(bench_now_ns() - t0) * 1e-6f;
@@ -251,8 +257,13 @@ cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned 
         info.scratch_bytes, setup, best.sort, best.accumulate, best.reduce, best.combine);
     char variant[64];
     snprintf(variant, sizeof variant, "%s%s", p->name, info.factor > 1 ? "_pre" : "");
+    /* an addition for each digit, two for each bucket */
+    const bench_group_cost cost = bench_cost(c->curve->id, c->group);
+    const double digits = (double)c->n * info.windows;
+    const double buckets = (double)info.sets * (double)(1u << (info.window - 1));
     rep->row("msm", c->curve->name, c->group == CUZK_G1 ? "g1" : "g2", log2n, variant, ok, ms,
-             extra);
+             bench_wides_ms(c->dev, digits * cost.affine + 2 * buckets * cost.xyzz),
+             digits * (double)c->ops->point_size + 32.0 * (double)c->n, extra);
     cuzk_cuda_msm_free(msm);
     return CUZK_OK;
 }
@@ -279,11 +290,11 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id id, c
     bool bases_ok = true;
     CUZK_TRY(check_table(&c, &bases_ok, err));
     if (!bases_ok) rep->failures++;
-    const int reps = o.quick ? 0 : o.reps;
+    const unsigned reps = o.quick ? 0 : o.runs;
     for (const pattern &p : patterns) {
-        if (!o.patterns && p.scalars == S_ZERO) break;
+        if (!o.patterns && strcmp(p.name, o.pattern ? o.pattern : patterns[0].name) != 0) continue;
         CUZK_TRY(run_pattern(&c, &p, log2n, 1, reps, o.window, rep, err));
-        if (o.factor != 1 && (&p == patterns || o.quick))
+        if (o.factor != 1 && (&p == patterns || o.quick || !o.patterns))
             CUZK_TRY(run_pattern(&c, &p, log2n, o.factor, reps, o.window, rep, err));
     }
     cuzk_cuda_free(dev, c.table);
@@ -311,11 +322,12 @@ cuzk_status bench_table(cuzk_cuda *dev, cuzk_curve_id curve, cuzk_group group, s
 }
 
 cuzk_status bench_msm(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
+    CUZK_TRY(bench_find_pattern(o.pattern, patterns, err));
     for (int k = 0; k < 4; k++) {
         const cuzk_curve_id curve = k & 1 ? CUZK_BN254 : CUZK_BLS12_381;
         const cuzk_group group = k & 2 ? CUZK_G2 : CUZK_G1;
         if ((o.curve && o.curve != curve) || (o.group && o.group != group)) continue;
-        for (unsigned log2n = o.from; log2n <= o.to; log2n += o.step)
+        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
             CUZK_TRY(one_size(dev, o, curve, group, log2n, rep, err));
     }
     return CUZK_OK;

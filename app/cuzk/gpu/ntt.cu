@@ -218,13 +218,19 @@ static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_i
         std::vector<float> ms;
         c.fill(5, 0);
         CUZK_TRY(c.restore(err));
-        CUZK_TRY(bench_time(dev, o.reps, &ms, err, [&]() {
+        CUZK_TRY(bench_time(dev, o.runs, &ms, err, [&]() {
             return cuzk_cuda_ntt_run(plan, x, runs[i].dir, runs[i].order, i == 3 ? scale : NULL,
                                      err);
         }));
         char extra[64];
-        snprintf(extra, sizeof extra, "\"table_bytes\":%zu", cuzk_cuda_ntt_bytes(log2n, 3));
-        rep->row("ntt", name, "fr", log2n, runs[i].variant, ok, ms, extra);
+        int len[CUZK__NTT_MAX_PASSES];
+        const int passes = cuzk__cuda_ntt_split(log2n, len);
+        const double products = (double)n * (log2n / 2.0 - 1); /* but for factors of one */
+        snprintf(extra, sizeof extra, "\"table_bytes\":%zu,\"passes\":%d",
+                 cuzk_cuda_ntt_bytes(log2n, 3), passes);
+        rep->row("ntt", name, "fr", log2n, runs[i].variant, ok, ms,
+                 bench_wides_ms(dev, products * bench_shoup_wides(bn)), 64.0 * passes * (double)n,
+                 extra);
     }
     cuzk_cuda_ntt_scale_free(scale);
     cuzk_cuda_ntt_free(plan);
@@ -238,7 +244,7 @@ cuzk_status bench_ntt(cuzk_cuda *dev, const bench_options &o, bench_report *rep,
     for (int k = 0; k < 2; k++) {
         const cuzk_curve_id curve = k ? CUZK_BN254 : CUZK_BLS12_381;
         if (o.curve && o.curve != curve) continue;
-        for (unsigned log2n = o.from; log2n <= o.to; log2n += o.step)
+        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
             CUZK_TRY(one_size(dev, o, curve, log2n, rep, err));
     }
     return CUZK_OK;
