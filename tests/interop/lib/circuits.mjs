@@ -213,8 +213,8 @@ export async function snarkjsKey(circuitInfo, power) {
   });
   const zkey = join(circuitInfo.r1cs, '..', 'snarkjs.zkey');
   if (!existsSync(zkey)) {
-    const initial = `${zkey}.0`;
-    const unfinished = `${zkey}.1`;
+    const initial = `${zkey}.${process.pid}.0`;
+    const unfinished = `${zkey}.${process.pid}.1`;
     await snarkjs.zKey.newZKey(circuitInfo.r1cs, join(ptauDir, 'final.ptau'), initial);
     await snarkjs.zKey.contribute(initial, unfinished, 'tests', 'more entropy');
     rmSync(initial);
