@@ -278,6 +278,16 @@ typedef struct {
 
 enum { BLOCKS = 6 };
 
+static void wipe_range(void *ctx, size_t begin, size_t end) {
+    cuzk_wipe((uint8_t *)ctx + begin, end - begin);
+}
+
+/* Gigabytes, with a large circuit. */
+static void wipe(const setup *s, void *p, size_t bytes) {
+    enum { MIN_LEN = 1 << 20 };
+    cuzk_pool_run_ranges(s->pool, bytes, MIN_LEN, 4, wipe_range, p);
+}
+
 static void list_blocks(setup *s, block out[BLOCKS]) {
     const size_t wires = s->n_wires * sizeof(cuzk_u256);
     const block list[BLOCKS] = {
@@ -309,7 +319,7 @@ static void release(setup *s) {
     block b[BLOCKS];
     list_blocks(s, b);
     for (int i = 0; i < BLOCKS; i++) {
-        if (*b[i].to && b[i].secret) cuzk_wipe(*b[i].to, b[i].bytes);
+        if (*b[i].to && b[i].secret) wipe(s, *b[i].to, b[i].bytes);
         cuzk_big_free(*b[i].to, b[i].bytes);
     }
     cuzk__points_close(&s->source);
@@ -349,7 +359,7 @@ static void drop_columns(setup *s) {
     const size_t wires = s->n_wires * sizeof(cuzk_u256);
     cuzk_u256 **const columns[] = {&s->col[0], &s->col[1], &s->col[2]};
     for (int i = 0; i < 3; i++) {
-        cuzk_wipe(*columns[i], wires);
+        wipe(s, *columns[i], wires);
         cuzk_big_free(*columns[i], wires);
         *columns[i] = NULL;
     }
@@ -391,7 +401,7 @@ static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     }
     cuzk_free(name);
     for (int i = 0; i < 4; i++) {
-        if (logs[i]) cuzk_wipe(logs[i], (n[i] + 1) * sizeof **logs);
+        if (logs[i]) wipe(s, logs[i], (n[i] + 1) * sizeof **logs);
         cuzk_big_free(logs[i], (n[i] + 1) * sizeof **logs);
     }
     return st;
