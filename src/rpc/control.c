@@ -143,7 +143,8 @@ static void drain(cuzk_rpc *r, cuzk_grpc_call *call) {
     Cuzk__V1__DrainRequest *req = cuzk__rpc_request(call, &cuzk__v1__drain_request__descriptor);
     if (!req) return;
     const int64_t end = until(req->timeout_ms);
-    cuzk_status st = CUZK_STATUS_BUSY;
+    cuzk_status st = cuzk_engine_drain(r->engine, req->checkpoint, 1, &err);
+    cuzk__rpc_health_refresh(r);
     while (st == CUZK_STATUS_BUSY && next_slice(end, &slice) && !cuzk_grpc_call_over(call) &&
            !atomic_load(&r->stopping))
         st = cuzk_engine_drain(r->engine, req->checkpoint, slice, &err);
@@ -174,7 +175,9 @@ static void resume(cuzk_rpc *r, cuzk_grpc_call *call) {
     Cuzk__V1__ResumeRequest *req = cuzk__rpc_request(call, &cuzk__v1__resume_request__descriptor);
     if (!req) return;
     cuzk__v1__resume_response__init(&m);
-    done(call, cuzk_engine_resume(r->engine, &err), &err, &m);
+    const cuzk_status st = cuzk_engine_resume(r->engine, &err);
+    cuzk__rpc_health_refresh(r);
+    done(call, st, &err, &m);
     cuzk__rpc_unpacked_free(req);
 }
 

@@ -1,5 +1,5 @@
 /* GET /api/v1/events: changes of jobs as they happen and the status every second, as Server-Sent
- * Events. */
+ * Events. With the same beat the health service hears how the engine is. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/internal.h"
@@ -59,7 +59,11 @@ static void tick(cuzk__rpc_task *t) {
         (cuzk__rpc_events_hub *)(void *)((char *)t - offsetof(cuzk__rpc_events_hub, tick));
     cuzk_buf b = CUZK_BUF_INIT;
     cuzk_engine_status *s = NULL;
-    if (cuzk_engine_snapshot(h->rpc->engine, &s, NULL) == CUZK_OK) {
+    cuzk__rpc_health_refresh(h->rpc);
+    pthread_mutex_lock(&h->lock);
+    const bool some = h->n > 0;
+    pthread_mutex_unlock(&h->lock);
+    if (some && cuzk_engine_snapshot(h->rpc->engine, &s, NULL) == CUZK_OK) {
         cuzk_rpc_status_json(&b, s, h->rpc->config.version);
         cuzk_free(s);
         if (cuzk_buf_status(&b) == CUZK_OK) send_status(h, b.data);
@@ -71,10 +75,7 @@ static void tick(cuzk__rpc_task *t) {
 /* Loop thread. */
 static void on_time(void *ctx) {
     cuzk__rpc_events_hub *h = ctx;
-    pthread_mutex_lock(&h->lock);
-    const bool some = h->n > 0;
-    pthread_mutex_unlock(&h->lock);
-    if (some && !atomic_exchange(&h->ticking, true)) cuzk__rpc_lane_put(&h->rpc->quick, &h->tick);
+    if (!atomic_exchange(&h->ticking, true)) cuzk__rpc_lane_put(&h->rpc->quick, &h->tick);
     /* it was set a moment ago, so that there is room for it */
     if (cuzk_net_timer_set(h->rpc->loop, &h->timer, cuzk_now_ns() + period_ns, on_time, h) !=
         CUZK_OK)

@@ -57,6 +57,8 @@ struct cuzk_rpc {
     cuzk_http_server *http;
     cuzk__rpc_lane quick, slow;
     atomic_bool ready, stopping;
+    pthread_mutex_t health_lock; /* what the health service was told, and whether it still is */
+    bool serving, health_told, health_over;
     cuzk__rpc_method contexts[CUZK__RPC_MAX_METHODS];
     cuzk_grpc_method methods[CUZK__RPC_MAX_METHODS];
     size_t n_methods;
@@ -146,6 +148,15 @@ void cuzk__rpc_failed(cuzk__rpc_failure *out, cuzk_status st, const cuzk_err *er
                       const cuzk_engine_refusal *refusal);
 cuzk_status cuzk__rpc_fail(cuzk_grpc_call *call, cuzk_status st, const cuzk_err *err,
                            const cuzk_engine_refusal *refusal);
+
+/* ---- whether jobs are taken ---- */
+
+/* NULL: they are; else why not, in a line. May block. */
+const char *cuzk__rpc_not_ready(cuzk_rpc *r);
+/* Tells the health service. May block. Not at all after health_end, which comes before the server
+ * is freed. */
+void cuzk__rpc_health_refresh(cuzk_rpc *r);
+void cuzk__rpc_health_end(cuzk_rpc *r);
 
 /* ---- small things ---- */
 

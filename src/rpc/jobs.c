@@ -273,6 +273,7 @@ static void run_drain(cuzk__rpc_task *t) {
     errand *e = (errand *)(void *)t;
     /* the engine refuses jobs from the call on; nobody waits for the end here */
     (void)!cuzk_engine_drain(e->rpc->engine, e->checkpoint, 1, NULL);
+    cuzk__rpc_health_refresh(e->rpc);
     cuzk_free(e);
 }
 
@@ -346,6 +347,7 @@ static void post_resume(void *ctx, const cuzk_http_request *req, cuzk_http_respo
     cuzk_err err = {0};
     if (!same_site(req, res)) return;
     const cuzk_status st = cuzk_engine_resume(r->engine, &err);
+    cuzk__rpc_health_refresh(r);
     if (st == CUZK_OK)
         cuzk_http_respond(res, 200, "application/json", "{\"draining\":false}", 18);
     else

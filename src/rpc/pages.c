@@ -51,28 +51,9 @@ static void get_health(void *ctx, const cuzk_http_request *req, cuzk_http_respon
     cuzk_http_respond(res, 200, "text/plain; charset=utf-8", "ok\n", 3);
 }
 
-/* Ready: started, takes jobs, a device is up, and the journal's last write succeeded. */
 static void get_ready(void *ctx, const cuzk_http_request *req, cuzk_http_response *res) {
-    cuzk_rpc *r = ctx;
-    cuzk_engine_status *s = NULL;
-    const char *why = NULL;
+    const char *why = cuzk__rpc_not_ready(ctx);
     (void)req;
-    if (!atomic_load(&r->ready)) {
-        why = atomic_load(&r->stopping) ? "stopping\n" : "starting\n";
-    } else if (cuzk_engine_snapshot(r->engine, &s, NULL) != CUZK_OK) {
-        why = "no memory\n";
-    } else {
-        size_t up = 0;
-        for (size_t i = 0; i < s->n_devices; i++)
-            up += s->devices[i].sched.up && !s->devices[i].sched.quarantined;
-        if (s->sched.draining)
-            why = "draining\n";
-        else if (up == 0)
-            why = "no device is up\n";
-        else if (s->journal != CUZK_OK)
-            why = "the journal cannot be written\n";
-    }
-    cuzk_free(s);
     if (why)
         cuzk_http_respond(res, 503, "text/plain; charset=utf-8", why, strlen(why));
     else

@@ -105,6 +105,7 @@ static cuzk_status start(cuzk_rpc *r, cuzk_err *err) {
     CUZK_TRY(
         cuzk_grpc_server_new(&r->grpc, r->loop, r->methods, r->n_methods, &r->config.grpc, err));
     CUZK_TRY(cuzk_grpc_server_health(r->grpc, err));
+    cuzk__rpc_health_refresh(r); /* known, and not serving yet */
     CUZK_TRY(cuzk_grpc_server_reflection(r->grpc, cuzk__rpc_descriptors.data,
                                          cuzk__rpc_descriptors.len, err));
     cuzk__rpc_page_routes(r);
@@ -127,6 +128,7 @@ cuzk_status cuzk_rpc_new(cuzk_rpc **out, cuzk_engine *engine, cuzk_net_loop *loo
     if (!r->config.backlog) r->config.backlog = 1024;
     pthread_mutex_init(&r->waiters_lock, NULL);
     pthread_mutex_init(&r->devices_lock, NULL);
+    pthread_mutex_init(&r->health_lock, NULL);
     const cuzk_status st = start(r, err);
     if (st == CUZK_OK)
         *out = r;
@@ -147,10 +149,7 @@ cuzk_status cuzk_rpc_listen_http(cuzk_rpc *r, const char *address, const cuzk_ne
 
 void cuzk_rpc_set_ready(cuzk_rpc *r, bool ready) {
     atomic_store(&r->ready, ready);
-    /* Without memory for it, the services stay what they were to the health service; /readyz and
-     * the calls themselves say how it is. */
-    if (cuzk_grpc_health_set(r->grpc, "cuzk.v1.ProvingEngine", ready) != CUZK_OK) return;
-    if (cuzk_grpc_health_set(r->grpc, "cuzk.v1.Engine", ready) != CUZK_OK) return;
+    cuzk__rpc_health_refresh(r);
 }
 
 cuzk_status cuzk_rpc_drain(cuzk_rpc *r, int64_t grace_ns, void (*done)(void *ctx), void *ctx) {
@@ -163,6 +162,7 @@ cuzk_status cuzk_rpc_drain(cuzk_rpc *r, int64_t grace_ns, void (*done)(void *ctx
 void cuzk_rpc_free(cuzk_rpc *r) {
     if (!r) return;
     atomic_store(&r->stopping, true);
+    cuzk__rpc_health_end(r);
     cuzk_http_server_free(r->http);
     cuzk_grpc_server_free(r->grpc); /* waiters hear of it and queue their ends */
     cuzk__rpc_events_stop(r);
@@ -172,5 +172,6 @@ void cuzk_rpc_free(cuzk_rpc *r) {
     cuzk__rpc_waiters_free(r);
     pthread_mutex_destroy(&r->waiters_lock);
     pthread_mutex_destroy(&r->devices_lock);
+    pthread_mutex_destroy(&r->health_lock);
     cuzk_free(r);
 }

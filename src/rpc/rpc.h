@@ -35,7 +35,9 @@ cuzk_status cuzk_rpc_listen_grpc(cuzk_rpc *r, const char *address, const cuzk_ne
 cuzk_status cuzk_rpc_listen_http(cuzk_rpc *r, const char *address, const cuzk_net_access *access,
                                  char *bound, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* What /readyz and the health service say; false at first. Any thread. */
+/* Whether the daemon has started and is not ending; false at first. /readyz and the health service
+ * (within a second) say that jobs are taken when it is so, the engine does not drain, a device is
+ * up and the journal can be written. Any thread but the loop's. */
 void cuzk_rpc_set_ready(cuzk_rpc *r, bool ready);
 
 /* cuzk_grpc_server_drain of its server: running calls get grace_ns, then done. */

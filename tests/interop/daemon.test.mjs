@@ -118,9 +118,12 @@ test('every call of both services', async (t) => {
   await c.RestoreDevice({ device: 0 });
   await fails(c.RestoreDevice({ device: 9 }), code.NOT_FOUND);
 
+  for (const service of ['cuzk.v1.ProvingEngine', 'cuzk.v1.Engine', '']) assert.equal(await c.health(service), 1);
   await c.Drain({});
+  assert.equal(await c.health('cuzk.v1.ProvingEngine'), 2);
   await fails(c.SubmitProof(porep('late')), code.UNAVAILABLE, /draining/);
   await c.Resume({});
+  assert.equal(await c.health('cuzk.v1.ProvingEngine'), 1);
   assert.equal((await c.Prove({ submit: porep('c') })).result.status, 'COMPLETED');
   assert.deepEqual(await d.end(), { status: 0, signal: null });
 });

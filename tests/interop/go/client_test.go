@@ -256,10 +256,12 @@ func TestRestart(t *testing.T) {
 	health(grpc_health_v1.HealthCheckResponse_SERVING)
 	_, err := c.engine.Drain(ctx, &cuzkv1.DrainRequest{})
 	must(t, err)
+	health(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	_, err = c.SubmitProof(ctx, porep("refused", "{}"))
 	comeBack(t, refused(t, err, codes.Unavailable, "draining"))
 	_, err = c.engine.Resume(ctx, &cuzkv1.ResumeRequest{})
 	must(t, err)
+	health(grpc_health_v1.HealthCheckResponse_SERVING)
 	c.completed(t, c.submit(t, porep("again", "{}")))
 	must(t, d.end(syscall.SIGTERM))
 }

@@ -59,6 +59,17 @@ export function connect(addr, credentials = grpc.credentials.createInsecure(), o
   return {
     ...promised(proving, v1.ProvingEngine),
     ...promised(engine, v1.Engine),
+    // 1: SERVING, 2: NOT_SERVING (grpc.health.v1)
+    health: (service) =>
+      new Promise((resolve, reject) => {
+        engine.makeUnaryRequest(
+          '/grpc.health.v1.Health/Check',
+          (name) => Buffer.from([10, name.length, ...Buffer.from(name)]),
+          (reply) => reply[1],
+          service,
+          (error, serving) => (error ? reject(error) : resolve(serving)),
+        );
+      }),
     close: () => {
       proving.close();
       engine.close();

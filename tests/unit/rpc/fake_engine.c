@@ -238,12 +238,14 @@ cuzk_status cuzk_engine_drain(cuzk_engine *e, bool checkpoint, int64_t timeout_n
     (void)timeout_ns;
     e->drains++;
     e->checkpoint = checkpoint;
+    e->draining = true;
     return say(e, e->drain_status, err);
 }
 
 cuzk_status cuzk_engine_resume(cuzk_engine *e, cuzk_err *err) {
     (void)err;
     e->resumes++;
+    e->draining = false;
     return CUZK_OK;
 }
 
@@ -370,5 +372,11 @@ cuzk_engine_status *fake_status(void) {
 
 cuzk_status cuzk_engine_snapshot(cuzk_engine *e, cuzk_engine_status **out, cuzk_err *err) {
     *out = e->snapshot_status == CUZK_OK ? fake_status() : NULL;
+    if (*out) {
+        (*out)->sched.draining = e->draining;
+        (*out)->journal = e->no_journal ? CUZK_STATUS_IO : CUZK_OK;
+        for (size_t i = 0; i < (*out)->n_devices && e->no_device; i++)
+            (*out)->devices[i].sched.up = false;
+    }
     return say(e, e->snapshot_status, err);
 }

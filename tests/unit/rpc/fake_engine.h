@@ -6,6 +6,7 @@
 #include "engine/shell/engine.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { FAKE_JOBS = 16, FAKE_WATCHES = 16 };
 
@@ -21,7 +22,8 @@ struct cuzk_engine {
     /* What the calls answer. */
     cuzk_status submit_status, cancel_status, preload_status, evict_status, lend_status,
         drain_status, snapshot_status;
-    const char *message; /* of these */
+    const char *message;                         /* of these */
+    atomic_bool draining, no_device, no_journal; /* of snapshots */
     cuzk_engine_refusal refusal;
     /* What came. */
     cuzk_engine_kind kind;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fake_engine.h"
+#include "net/address.h"
 #include "net/grpc_client.h"
 #include "rpc/embedded.h"
 #include "rpc/internal.h"
@@ -13,7 +14,9 @@
 #include <cuzk/v1/proving.pb-c.h>
 
 #include <jansson.h>
+#include <poll.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define PROVING "/cuzk.v1.ProvingEngine/"
@@ -656,6 +659,91 @@ static void test_end_under_load(void **state) {
     assert_int_equal(cancels(w), 0); /* our own end is no client's wish */
 }
 
+/* ---- readiness ---- */
+
+static bool serves(world *w, const char *service) {
+    uint8_t request[64] = {1 << 3 | 2, (uint8_t)strlen(service)};
+    cuzk_buf reply = CUZK_BUF_INIT;
+    cuzk_err err = {0};
+    memcpy(request + 2, service, strlen(service));
+    assert_int_equal(cuzk_grpc_client_call(w->client, "/grpc.health.v1.Health/Check", request,
+                                           2 + strlen(service), 0, &reply, &w->result, &err),
+                     CUZK_OK);
+    assert_int_equal(w->result.code, CUZK_GRPC_OK);
+    assert_int_equal(reply.len, 2);
+    const bool serving = reply.data[1] == 1;
+    cuzk_buf_free(&reply);
+    return serving;
+}
+
+/* What /readyz answers holds that. */
+static void readyz_says(world *w, const char *http, const char *status, const char *why) {
+    static const char request[] =
+        "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    char answer[2048];
+    size_t n = 0;
+    cuzk__address a;
+    cuzk_err err = {0};
+    int fd;
+    (void)w;
+    assert_int_equal(cuzk__address_parse(&a, http, &err), CUZK_OK);
+    assert_int_equal(cuzk__address_connect(&fd, &a, 10000000000, &err), CUZK_OK);
+    assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+    for (struct pollfd p = {.fd = fd, .events = POLLIN}; poll(&p, 1, 20000) == 1;) {
+        const ssize_t k = recv(fd, answer + n, sizeof answer - 1 - n, 0);
+        if (k <= 0) break;
+        n += (size_t)k;
+    }
+    close(fd);
+    answer[n] = '\0';
+    if (strncmp(answer, status, strlen(status)) != 0 || !strstr(answer, why))
+        fail_msg("%s, %s: %s", status, why, answer);
+}
+
+/* The health service follows within a second; a test waits longer. */
+static void await_serving(world *w, bool serving) {
+    for (int i = 0; i < 20000 && serves(w, "cuzk.v1.ProvingEngine") != serving; i++)
+        usleep(1000);
+    assert_int_equal(serves(w, "cuzk.v1.ProvingEngine"), serving);
+    assert_int_equal(serves(w, "cuzk.v1.Engine"), serving);
+    assert_true(serves(w, "")); /* the server itself */
+}
+
+static void test_readiness(void **state) {
+    world *w = *state;
+    char http[CUZK_NET_ADDRESS];
+    cuzk_err err = {0};
+    Cuzk__V1__DrainRequest drain = CUZK__V1__DRAIN_REQUEST__INIT;
+    Cuzk__V1__ResumeRequest resume = CUZK__V1__RESUME_REQUEST__INIT;
+    assert_int_equal(cuzk_rpc_listen_http(w->rpc, "127.0.0.1:0", NULL, http, &err), CUZK_OK);
+    readyz_says(w, http, "HTTP/1.1 503", "starting\n");
+    await_serving(w, false);
+    cuzk_rpc_set_ready(w->rpc, true);
+    readyz_says(w, http, "HTTP/1.1 200", "ready\n");
+    await_serving(w, true);
+    struct {
+        atomic_bool *flag;
+        const char *why;
+    } causes[] = {{&w->engine.draining, "draining\n"},
+                  {&w->engine.no_device, "no device is up\n"},
+                  {&w->engine.no_journal, "the journal cannot be written\n"}};
+    for (size_t i = 0; i < 3; i++) {
+        atomic_store(causes[i].flag, true);
+        readyz_says(w, http, "HTTP/1.1 503", causes[i].why);
+        await_serving(w, false);
+        atomic_store(causes[i].flag, false);
+        readyz_says(w, http, "HTTP/1.1 200", "ready\n");
+        await_serving(w, true);
+    }
+    cuzk__rpc_unpacked_free(good(w, ENGINE "Drain", &drain, &cuzk__v1__drain_response__descriptor));
+    assert_false(serves(w, "cuzk.v1.ProvingEngine")); /* at once */
+    cuzk__rpc_unpacked_free(
+        good(w, ENGINE "Resume", &resume, &cuzk__v1__resume_response__descriptor));
+    assert_true(serves(w, "cuzk.v1.ProvingEngine"));
+    cuzk_rpc_set_ready(w->rpc, false);
+    await_serving(w, false);
+}
+
 #define CALL_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -676,6 +764,7 @@ int main(void) {
         CALL_TEST(test_malformed),
         CALL_TEST(test_end_under_load),
         CALL_TEST(test_openapi),
+        CALL_TEST(test_readiness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
