@@ -4,9 +4,10 @@
  * A body has a pace to keep (pace.h). Those that are late or slow are shut down.
  *
  * When there are too many, of one address or in all, a new one takes the place of that which has
- * waited longest for headers, or else of the oldest that has a request: whoever asks at once, a
- * monitor or an operator, is answered, however many others only connect. Streams are not shut down
- * but limited to half of all. */
+ * waited longest for headers, or, when fewer than half wait for them, of the oldest that has a
+ * request. So a new one has time until as many others have come as half of those there are: whoever
+ * asks at once, a monitor or an operator, is answered, however many others connect. Streams are not
+ * shut down but limited to half of all. */
 #include "net/http_internal.h"
 
 #include "base/clock.h"
@@ -65,8 +66,9 @@ static cuzk__http_conn *oldest(const cuzk__http_conns *list, const uint8_t from[
 /* from NULL: of anyone. A connection leaves its list before MHD closes its socket, so the numbers
  * here are its own. */
 static void shut_oldest(cuzk_http_server *s, const uint8_t from[16]) {
-    cuzk__http_conn *c = oldest(&s->idle, from);
-    if (!c) c = oldest(&s->busy, from);
+    const bool many_wait = count(&s->idle, from) >= count(&s->busy, from);
+    cuzk__http_conn *c = oldest(many_wait ? &s->idle : &s->busy, from);
+    if (!c) c = oldest(many_wait ? &s->busy : &s->idle, from);
     if (!c) return;
     shutdown(c->fd, SHUT_RDWR);
     c->gone = true;
