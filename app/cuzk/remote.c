@@ -22,9 +22,10 @@ const char cuzk_remote_help[] =
     "  --tls-ca FILE       trust these\n"
     "  --tls-cert FILE --tls-key FILE   who we are\n"
     "\n"
-    "exit codes: 6 the job failed, was cancelled or timed out; 75 busy or unreachable; and those "
-    "of\n"
-    "`cuzk --help`.\n";
+    "exit codes: 5 the daemon has not the memory, device or key that the job needs; 6 the job "
+    "failed,\n"
+    "was cancelled or timed out; 75 busy (also a key in use) or unreachable; and those of `cuzk "
+    "--help`.\n";
 
 static volatile sig_atomic_t stopped;
 

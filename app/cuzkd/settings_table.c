@@ -55,7 +55,8 @@ static const cuzk_cfg_entry entries[] = {
     {"memory.pinned_max", CUZK_CFG_BYTES, AT(pinned_max), 0, 64 * TIB, "auto", CUZK_CFG_AUTO,
      "Of the budget, how much may be pinned for copies to devices; auto: half."},
     {"memory.eviction_min_idle", CUZK_CFG_DURATION, AT(eviction_min_idle), 0, DAYS, "5m", 0,
-     "A key used more recently is not evicted while another that is idle longer would do."},
+     "Has no effect: when memory is needed the key that is idle longest goes, however short that "
+     "is."},
     {"memory.winning_reserve", CUZK_CFG_BYTES, AT(winning_host), 0, TIB, "512MiB", 0,
      "Of the budget, kept free for WinningPoSt."},
     {"memory.winning_reserve_device", CUZK_CFG_BYTES, AT(winning_device), 0, TIB, "0", 0,

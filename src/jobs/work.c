@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 cuzk_status cuzk_jobs_new(cuzk_jobs **out, const cuzk_jobs_config *config, cuzk_err *err) {
@@ -56,13 +57,27 @@ static cuzk_status keys(void *self,
     return cuzk__jobs_list(&j->config.keys, put, ctx, err);
 }
 
+/* Of the file as it lies there: its inode, length and time of change; 0: there is none. */
+static uint64_t identity_of(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0) return 0;
+    const uint64_t words[] = {(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                              (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        h = (h ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 33;
+    }
+    return h;
+}
+
 static cuzk_status zkey_plan(cuzk_jobs *j, const char *name, const char *path,
                              cuzk_engine_key_plan *out, cuzk_err *err) {
     cuzk__figures f;
     cuzk_zkey *zk;
     CUZK_TRY(cuzk_zkey_open(&zk, path, CUZK_ZKEY_CHECK_SIZES, NULL, err));
     const cuzk_status st = cuzk__jobs_zkey_figures(j, name, zk, &f, err);
-    if (st == CUZK_OK) *out = (cuzk_engine_key_plan){f.host, f.device, zk->len};
+    if (st == CUZK_OK) *out = (cuzk_engine_key_plan){f.host, f.device, zk->len, identity_of(path)};
     cuzk_zkey_free(zk);
     return st;
 }
@@ -79,9 +94,10 @@ static cuzk_status circuit_plan(cuzk_jobs *j, const cuzk_circuit *c, cuzk_engine
                           "%s: no such file: the key of %s must be in this directory; fetch the "
                           "published one, or make a development key with `cuzk setup --circuit %s`",
                           path, c->name, c->name);
+    const uint64_t identity = identity_of(path);
     cuzk_free(path);
     if (st == CUZK_OK) st = cuzk__jobs_figures(j, c, &f, err);
-    if (st == CUZK_OK) *out = (cuzk_engine_key_plan){f.host, f.device, size};
+    if (st == CUZK_OK) *out = (cuzk_engine_key_plan){f.host, f.device, size, identity};
     return st;
 }
 

@@ -45,7 +45,14 @@ bool cuzk_rpc_client_lost(const cuzk_rpc_client *c) {
 
 /* ---- calls ---- */
 
-static cuzk_status status_of(int code, int64_t retry_ns) {
+/* FAILED_PRECONDITION says by the call what is not as it must be: the daemon's memory, devices and
+ * keys for a job; that nobody uses a key; the state of a job. */
+static cuzk_status precondition_of(const char *path) {
+    if (strstr(path, "/Submit")) return CUZK_STATUS_NO_MEMORY;
+    return strstr(path, "/EvictSRS") ? CUZK_STATUS_BUSY : CUZK_STATUS_FAILED;
+}
+
+static cuzk_status status_of(int code, int64_t retry_ns, const char *path) {
     switch (code) {
     case CUZK_GRPC_OK:
         return CUZK_OK;
@@ -62,17 +69,18 @@ static cuzk_status status_of(int code, int64_t retry_ns) {
         return retry_ns >= 0 ? CUZK_STATUS_BUSY : CUZK_STATUS_NO_MEMORY;
     case CUZK_GRPC_DEADLINE_EXCEEDED:
     case CUZK_GRPC_CANCELLED:
-    case CUZK_GRPC_FAILED_PRECONDITION:
     case CUZK_GRPC_ABORTED:
         return CUZK_STATUS_FAILED;
+    case CUZK_GRPC_FAILED_PRECONDITION:
+        return precondition_of(path);
     default: /* UNAUTHENTICATED, PERMISSION_DENIED, UNIMPLEMENTED, INTERNAL, ... */
         return CUZK_STATUS_IO;
     }
 }
 
 /* What a call that was made came to; st is what making it gave. */
-static cuzk_status ended(cuzk_rpc_client *c, cuzk_status st, const cuzk_grpc_result *r,
-                         cuzk_err *err) {
+static cuzk_status ended(cuzk_rpc_client *c, const char *path, cuzk_status st,
+                         const cuzk_grpc_result *r, cuzk_err *err) {
     c->retry_ns = r->retry_ns;
     if (st == CUZK_STATUS_IO) {
         c->lost = true;
@@ -80,7 +88,7 @@ static cuzk_status ended(cuzk_rpc_client *c, cuzk_status st, const cuzk_grpc_res
         return CUZK_STATUS_BUSY;
     }
     if (st != CUZK_OK || r->code == CUZK_GRPC_OK) return st;
-    st = status_of(r->code, r->retry_ns);
+    st = status_of(r->code, r->retry_ns, path);
     return cuzk_err_set(err, st, "%s (%s)", *r->message ? r->message : "the daemon says no more",
                         cuzk_grpc_code_name(r->code));
 }
@@ -106,7 +114,7 @@ cuzk_status cuzk__client_call(cuzk_rpc_client *c, const char *path, const void *
     cuzk_status st =
         cuzk_grpc_client_call(c->grpc, path, bytes, n, timeout_ns, &answer, &result, err);
     cuzk_free(bytes);
-    st = ended(c, st, &result, err);
+    st = ended(c, path, st, &result, err);
     if (st == CUZK_OK) {
         msg = cuzk__rpc_unpack(type, (const uint8_t *)answer.data, answer.len);
         if (!msg)
@@ -154,7 +162,7 @@ cuzk_status cuzk__client_stream(cuzk_rpc_client *c, const char *path, const void
                                              &result, err);
     cuzk_free(bytes);
     if (s.bad) return cuzk_err_set(err, CUZK_STATUS_IO, "%s sent what is no %s", path, type->name);
-    st = ended(c, st, &result, err);
+    st = ended(c, path, st, &result, err);
     return s.enough ? CUZK_OK : st;
 }
 

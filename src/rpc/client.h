@@ -2,10 +2,10 @@
  * time, not thread-safe; for command line programs and tests.
  *
  * What comes back, of any call:
- *   BUSY       unreachable, draining, queue full, key in use; cuzk_rpc_client_retry_ns says when to
- *              come back, where the daemon said it
+ *   BUSY       unreachable, draining, queue full, key in use, no device that takes it is up;
+ *              cuzk_rpc_client_retry_ns says when to come back, where the daemon said it
  *   FAILED     timed out, cancelled, or not possible in this state; a result that is not there
- *   NO_MEMORY  never fits;  NO_DEVICE  none takes it
+ *   NO_MEMORY  this daemon has not what the job needs: it never fits, or its key has no file
  *   BAD_INPUT, NOT_FOUND, CONFLICT
  *   IO         not let in (token, certificate), or an answer that is none
  * After BUSY by a lost connection every call gives BUSY: make a new client. */

@@ -2,7 +2,8 @@
 // faults of devices; the client verbs.
 import assert from 'node:assert/strict';
 import {
-  copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync,
+  copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { before, test as anyTest } from 'node:test';
@@ -263,17 +264,35 @@ test('a key file that is cut or removed while it is loaded gives no wrong proof'
     assert.equal(answer.result.status, 'FAILED');
     return assert.match(answer.result.error_message, /own/);
   };
-  verifyCircom(dir, k, (await prove()).result.proof);
-  truncateSync(file, 1000);
-  await ended(prove());
+  const proved = async () => {
+    const { result } = await prove();
+    assert.equal(result.status, 'COMPLETED', result.error_message);
+    verifyCircom(dir, k, result.proof);
+  };
+  await proved();
+  for (const damage of [
+    () => truncateSync(file, 1000),
+    () => truncateSync(file, statSync(file).size / 2),
+    () => rmSync(file),
+    () => writeFileSync(file, readFileSync(k.wtns)),
+    () => {
+      rmSync(file);
+      writeFileSync(file, readFileSync(k.zkey).subarray(0, 5000));
+    },
+  ]) {
+    damage();
+    await ended(prove());
+    copyFileSync(k.zkey, file); // repaired where it lies: the next job is proved, without a restart
+    await proved();
+  }
+  assert.equal((await c.GetStatus()).gpus[0].quarantined, false);
+  // Another key under the same name.
+  const other = circom.find((x) => x !== k && readFileSync(x.zkey).length !== readFileSync(k.zkey).length);
   rmSync(file);
-  await ended(prove());
-  assert.equal((await d.end()).status, 0);
-  copyFileSync(k.zkey, file);
-  await d.start();
-  const { result } = await prove();
+  copyFileSync(other.zkey, file);
+  const { result } = await c.ProveCircom({ key: 'own', wtns: readFileSync(other.wtns) });
   assert.equal(result.status, 'COMPLETED', result.error_message);
-  verifyCircom(dir, k, result.proof);
+  verifyCircom(dir, other, result.proof);
   assert.equal((await d.end()).status, 0);
 });
 

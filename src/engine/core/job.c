@@ -45,8 +45,9 @@ static cuzk_sched_reason refusal(const cuzk_sched *s, const cuzk_sched_job_spec 
     *need = spec->n_partitions + 1;
     *limit = s->config.max_partitions;
     if (*need > *limit) return CUZK_REASON_INVALID;
-    if (s->n_jobs == s->config.max_jobs || s->n_parts > *limit - *need)
-        return CUZK_REASON_QUEUE_FULL;
+    if (s->n_parts > *limit - *need) return CUZK_REASON_QUEUE_FULL;
+    *need = *limit = 0;
+    if (s->n_jobs == s->config.max_jobs) return CUZK_REASON_QUEUE_FULL;
     return CUZK_REASON_NONE;
 }
 

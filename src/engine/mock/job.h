@@ -56,6 +56,7 @@ struct cuzk_mock {
     struct mock_key {
         char name[CUZK_ENGINE_KEY_NAME];
         bool away, loaded;
+        uint64_t changes; /* of its file */
         uint32_t fail_host, fail_device[CUZK_MOCK_MAX_DEVICES];
     } keys[MOCK_KEYS];
     uint32_t n_keys;

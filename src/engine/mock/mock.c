@@ -81,6 +81,13 @@ void cuzk_mock_key_present(cuzk_mock *m, const char *key, bool present) {
     pthread_mutex_unlock(&m->lock);
 }
 
+void cuzk_mock_key_changed(cuzk_mock *m, const char *key) {
+    pthread_mutex_lock(&m->lock);
+    struct mock_key *k = cuzk__mock_key(m, key);
+    if (k) k->changes++;
+    pthread_mutex_unlock(&m->lock);
+}
+
 void cuzk_mock_fail_key(cuzk_mock *m, const char *key, uint32_t device, uint32_t times) {
     pthread_mutex_lock(&m->lock);
     struct mock_key *k = cuzk__mock_key(m, key);

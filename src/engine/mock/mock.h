@@ -84,6 +84,8 @@ void cuzk_mock_crash(cuzk_mock *m, uint32_t device);
 void cuzk_mock_fail_open(cuzk_mock *m, uint32_t device, uint32_t times);
 /* A key's file goes and comes back: while it is away, plan and load give NOT_FOUND. */
 void cuzk_mock_key_present(cuzk_mock *m, const char *key, bool present);
+/* A key's file is replaced by another. */
+void cuzk_mock_key_changed(cuzk_mock *m, const char *key);
 /* The next `times` loads of the key fail, on the host (device CUZK_SCHED_HOST) or on a device. */
 void cuzk_mock_fail_key(cuzk_mock *m, const char *key, uint32_t device, uint32_t times);
 

@@ -73,9 +73,11 @@ static cuzk_status mock_key_plan(void *self, const char *key, cuzk_engine_key_pl
     pthread_mutex_lock(&m->lock);
     const struct mock_key *k = cuzk__mock_key(m, key);
     const bool present = k && !k->away;
+    const uint64_t changes = k ? k->changes : 0;
     pthread_mutex_unlock(&m->lock);
     if (!present) return no_key(key, err);
     *out = m->config.key;
+    out->identity = changes;
     return CUZK_OK;
 }
 

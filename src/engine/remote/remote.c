@@ -48,7 +48,7 @@ typedef struct device {
     call calls[CALLS];
     uint64_t next_id;
     uint32_t starts;
-    char why[160]; /* LOST: how it ended */
+    char why[sizeof((cuzk_err *)0)->msg]; /* LOST: how it ended */
 } device;
 
 struct cuzk_remote {
@@ -122,7 +122,7 @@ static void *keep(void *arg) {
     if (st == CUZK_OK)
         cuzk__reap(pid, asked, c->grace_ns, how, sizeof how);
     else
-        snprintf(how, sizeof how, "did not start: %.120s", err.msg);
+        snprintf(how, sizeof how, "did not start: %.600s", err.msg);
     (void)pthread_mutex_lock(&d->lock);
     asked = d->state == CLOSING;
     memcpy(d->why, how, sizeof d->why);

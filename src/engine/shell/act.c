@@ -256,7 +256,8 @@ static void note_times(cuzk_engine *e, job *j, part *p, const worker *w) {
         const uint64_t wait = (uint64_t)r->key_wait / 1000000;
         p->witness_ms = (uint32_t)ms;
         j->view.times.witness += ms;
-        if (wait > j->view.times.key_load) j->view.times.key_load = wait;
+        if (wait > j->key_host_ms) j->key_host_ms = wait;
+        j->view.times.key_load = j->key_host_ms + j->key_device_ms;
     }
     if (w->it.stage == CUZK_STAGE_COMPUTE) {
         p->compute_ms = (uint32_t)ms;

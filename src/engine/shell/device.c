@@ -42,8 +42,8 @@ void cuzk__shell_device_lost(shell_dev *d, const char *why) {
 
 void cuzk__shell_on_lost(void *engine, uint32_t device, const char *why) {
     cuzk_engine *e = engine;
-    char text[256];
-    snprintf(text, sizeof text, "its worker %.200s", why);
+    char text[CUZK_ENGINE_MESSAGE];
+    snprintf(text, sizeof text, "its worker %s", why);
     if (device < e->n_devices) cuzk__shell_device_lost(&e->devices[device], text);
 }
 
@@ -106,7 +106,7 @@ static void on_up(cuzk_engine *e, note *n) {
 
 static void on_down(cuzk_engine *e, note *n) {
     shell_dev *d = (shell_dev *)((char *)n - offsetof(shell_dev, down_note));
-    char why[256];
+    char why[sizeof d->trouble];
     pthread_mutex_lock(&d->lock);
     memcpy(why, d->trouble, sizeof why);
     pthread_mutex_unlock(&d->lock);

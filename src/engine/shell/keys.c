@@ -52,7 +52,7 @@ static shell_key *make(cuzk_engine *e, const char *name) {
 }
 
 cuzk_status cuzk__shell_key_pin(cuzk_engine *e, shell_key **out, const char *name, cuzk_err *err) {
-    cuzk_engine_key_plan plan = {0, 0, 0};
+    cuzk_engine_key_plan plan = {0, 0, 0, 0};
     CUZK_TRY(e->work->key_plan(e->work_self, name, &plan, err));
     pthread_mutex_lock(&e->lock);
     shell_key *k = find(e, name);
@@ -78,7 +78,19 @@ void cuzk__shell_key_unpin(cuzk_engine *e, shell_key *k) {
     (void)e;
 }
 
+/* What is loaded is of a file that has been changed or replaced since: it goes, unless jobs use it,
+ * and is loaded again for the next one. */
+static void drop_changed(cuzk_engine *e, shell_key *k) {
+    if (!k->defined || !k->dirty || k->asked.identity == k->plan.identity || absent(e, k)) return;
+    cuzk_log_limited(&k->log, CUZK_LOG_INFO, "engine", NULL,
+                     "key %s: its file is not the one that was loaded; it is loaded again",
+                     k->name);
+    cuzk__shell_step(e, &(cuzk_sched_event){
+                            .type = CUZK_EV_KEY_EVICT, .key = k->index, .device = CUZK_SCHED_HOST});
+}
+
 void cuzk__shell_key_define(cuzk_engine *e, shell_key *k) {
+    drop_changed(e, k);
     if (!k->dirty || !absent(e, k)) return; /* figures in use stay until the key has gone */
     const cuzk_sched_key_spec spec = {
         .host = {k->asked.host, 0}, .device = k->asked.device, .keep = k->keep};
@@ -114,6 +126,19 @@ static void answer_calls(cuzk_engine *e, shell_key *k, bool failed) {
     }
 }
 
+/* A device has the key: jobs that were there wait for it no more. Of several devices the longest
+ * load counts, and of a load the part since the job came. */
+static void note_device_load(cuzk_engine *e, const shell_key *k, int64_t took) {
+    const int64_t now = cuzk_now_ns();
+    for (job *j = e->jobs; j; j = j->next) {
+        if (j->key != k || j->over) continue;
+        const int64_t here = now - j->submitted;
+        const uint64_t ms = (uint64_t)(took < here ? took : here) / 1000000;
+        if (ms > j->key_device_ms) j->key_device_ms = ms;
+        j->view.times.key_load = j->key_host_ms + j->key_device_ms;
+    }
+}
+
 static void on_worked(cuzk_engine *e, note *n) {
     key_work *w = (key_work *)n;
     shell_key *k = w->key;
@@ -123,9 +148,11 @@ static void on_worked(cuzk_engine *e, note *n) {
     k->busy--;
     if (w->load && !w->device && w->fault == CUZK_FAULT_NONE) {
         k->ready = true;
+        k->plan.identity = k->asked.identity;
         k->load_ns = w->took;
         k->last_used = cuzk_now_ns();
     }
+    if (w->load && w->device && w->fault == CUZK_FAULT_NONE) note_device_load(e, k, w->took);
     cuzk__shell_step(e,
                      &(cuzk_sched_event){.type = w->load ? CUZK_EV_KEY_LOADED : CUZK_EV_KEY_EVICTED,
                                          .key = k->index,
@@ -217,6 +244,7 @@ static bool work_device(cuzk_engine *e, key_work *w) {
     device_call c;
     cuzk_err err = {0};
     cuzk_status st;
+    const int64_t begin = cuzk_now_ns();
     if (!cuzk__shell_device_enter(d, &c, e->config.hang_ns * SHELL_KEY_PATIENCE,
                                   w->load ? "loading a key" : "evicting a key"))
         return false;
@@ -224,6 +252,7 @@ static bool work_device(cuzk_engine *e, key_work *w) {
         st = e->device_ops->key_load(e->device_self, d->index, w->key->name, &err);
     else
         st = e->device_ops->key_free(e->device_self, d->index, w->key->name, &err);
+    w->took = cuzk_now_ns() - begin;
     w->fault = cuzk__shell_fault_of(st);
     if (st == CUZK_STATUS_NO_DEVICE)
         cuzk__shell_device_lost(d, err.msg);

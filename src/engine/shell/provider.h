@@ -68,9 +68,10 @@ typedef struct cuzk_engine_plan {
 
 /* What a key takes. */
 typedef struct cuzk_engine_key_plan {
-    uint64_t host;   /* in the daemon: constraint system, witness plan, verifying key */
-    uint64_t device; /* on a device, and of a CPU device in its worker process */
-    uint64_t size;   /* of its file: what a status page shows */
+    uint64_t host;     /* in the daemon: constraint system, witness plan, verifying key */
+    uint64_t device;   /* on a device, and of a CPU device in its worker process */
+    uint64_t size;     /* of its file: what a status page shows */
+    uint64_t identity; /* of its file as it lies there now: another number, another content */
 } cuzk_engine_key_plan;
 
 /* A witness ready to be staged: in memory of a file without a name, so that a worker process maps

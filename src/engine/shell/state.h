@@ -96,7 +96,8 @@ struct job {
     bool changed, listed;
     cuzk_sched_outcome outcome;
     cuzk_sched_stage end_stage;
-    char fault[400]; /* the last one */
+    char fault[sizeof((cuzk_err *)0)->msg]; /* the last one */
+    uint64_t key_host_ms, key_device_ms;    /* the parts of view.times.key_load */
     char end_message[CUZK_ENGINE_MESSAGE];
     cuzk_buf result;
     note accept_note, end_note;

@@ -19,6 +19,12 @@ cuzk_status cuzk__shell_refuse(const cuzk_sched_action *a, const char *key, uint
     const unsigned long long need = a->need, limit = a->limit;
     switch (a->reason) {
     case CUZK_REASON_QUEUE_FULL:
+        if (a->need)
+            return cuzk_err_set(err, CUZK_STATUS_BUSY,
+                                "too many partitions are accepted: this job takes %llu places (one "
+                                "a partition, and one), and of the %llu that scheduler.max_jobs "
+                                "gives (17 a job) fewer are free; %u jobs are accepted",
+                                need, limit, depth);
         return cuzk_err_set(err, CUZK_STATUS_BUSY, "the queue is full: %u jobs are accepted",
                             depth);
     case CUZK_REASON_DRAINING:
@@ -49,8 +55,13 @@ cuzk_status cuzk__shell_refuse(const cuzk_sched_action *a, const char *key, uint
                             "`cuzk evict %s` has them try again at once, a new job after a minute",
                             key, key);
     default:
+        if (a->need)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "the job has %llu partitions; at most %llu can be accepted",
+                                need - 1, limit - 1);
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "the job has too many partitions or figures that make no sense");
+                            "the job has no partition, more than %d, or figures that make no sense",
+                            CUZK_SCHED_MAX_PARTITIONS);
     }
 }
 

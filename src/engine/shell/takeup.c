@@ -95,7 +95,7 @@ static void fail(cuzk_engine *e, job *j, const cuzk_sched_action *refusal, const
         cuzk_status st = cuzk__shell_refuse(refusal, j->plan.key, e->n_live, &err);
         if (st != CUZK_OK) why = err.msg;
     }
-    snprintf(j->fault, sizeof j->fault, "%.399s", why);
+    snprintf(j->fault, sizeof j->fault, "%s", why);
     cuzk__shell_job_list(e, j);
     cuzk__shell_job_register(e, j);
     if (j->key) cuzk__shell_key_unpin(e, j->key);

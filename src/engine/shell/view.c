@@ -49,7 +49,7 @@ static cuzk_status result(cuzk_engine *e, const char *id, bool fetched, cuzk_buf
     if (outcome == CUZK_JOURNAL_UNFINISHED)
         st = cuzk_err_set(err, CUZK_STATUS_BUSY, "job %s: it has not ended yet", in.id);
     else if (outcome != CUZK_JOURNAL_DONE)
-        st = cuzk_err_set(err, CUZK_STATUS_FAILED, "job %s: %.500s", in.id, in.message);
+        st = cuzk_err_set(err, CUZK_STATUS_FAILED, "job %s: %.560s", in.id, in.message);
     cuzk_journal_job_free(&in);
     CUZK_TRY(st);
     CUZK_TRY(cuzk_journal_result(e->journal, &data, &n, number, err));

@@ -355,6 +355,45 @@ static void unusable_configurations(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* max_jobs gives 17 places a job: few large jobs can fill them before there are max_jobs. */
+static void a_limit_of_partitions_is_named(void **state) {
+    static const char large[] = "{\"partitions\": 64, \"witness_ms\": 60000}";
+    world_job j[3];
+    (void)state;
+    w.config.max_jobs = 4;
+    world_open();
+    submit(&j[0], large);
+    submit(&j[1], large);
+    assert_int_equal(try_submit(&j[2], CUZK_ENGINE_CIRCOM, large, (world_options){NULL, 0, 0}),
+                     CUZK_STATUS_BUSY);
+    assert_int_equal(j[2].refusal.reason, CUZK_REASON_QUEUE_FULL);
+    assert_true(j[2].refusal.retry_after_ns > 0);
+    assert_int_equal(j[2].refusal.need, 65);
+    if (!strstr(w.err.msg, "too many partitions") || !strstr(w.err.msg, "takes 65 places") ||
+        !strstr(w.err.msg, "of the 132 that scheduler.max_jobs"))
+        fail_msg("%s", w.err.msg);
+    submit(&j[2], "{\"partitions\": 1, \"witness_ms\": 60000}"); /* for one there is room */
+    assert_int_equal(
+        try_submit(&j[2], CUZK_ENGINE_CIRCOM, "{\"partitions\": 1}", (world_options){NULL, 0, 0}),
+        CUZK_STATUS_BUSY);
+    if (!strstr(w.err.msg, "takes 2 places")) fail_msg("%s", w.err.msg);
+}
+
+/* What a job waits for its key counts on its device too. */
+static void times_of_a_key_hold_its_devices_load(void **state) {
+    world_job j;
+    (void)state;
+    w.mock_config.device_key_load_ms = 80;
+    world_open();
+    submit(&j, "{\"partitions\": 3}");
+    const uint64_t first = await_done(&j).times.key_load;
+    if (first < 80) fail_msg("%llu ms", (unsigned long long)first);
+    submit(&j, "{\"partitions\": 3}");
+    assert_int_equal(await_done(&j).times.key_load, 0);
+    world_restart(); /* and it is kept */
+    assert_int_equal(view(&j).times.key_load, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_job_becomes_a_proof),
@@ -372,6 +411,8 @@ int main(void) {
         TEST(unknown_and_unfinished_jobs),
         TEST(close_waits_for_nothing),
         TEST(unusable_configurations),
+        TEST(a_limit_of_partitions_is_named),
+        TEST(times_of_a_key_hold_its_devices_load),
     };
     test_rng_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,6 +304,34 @@ static void a_key_that_vanishes(void **state) {
     await_done(&other);
 }
 
+/* A file that was replaced is loaded for the next job, once, on host and device; a job that uses
+ * what was loaded ends well. */
+static void a_key_that_is_replaced_is_loaded_again(void **state) {
+    world_job j, long_one;
+    (void)state;
+    world_open();
+    submit(&j, "{}");
+    await_done(&j);
+    for (uint32_t round = 2; round < 5; round++) {
+        cuzk_mock_key_changed(w.mock, "mock-a");
+        for (int i = 0; i < 3; i++) {
+            submit(&j, "{\"partitions\": 2}");
+            await_done(&j);
+        }
+        assert_int_equal(mock_stats().key_loads, round);
+        assert_int_equal(mock_stats().device_key_loads, round);
+    }
+    submit(&long_one, "{\"partitions\": 4, \"compute_ms\": 50}");
+    WAIT_FOR(view(&long_one).partitions_done > 0);
+    cuzk_mock_key_changed(w.mock, "mock-a");
+    submit(&j, "{}");
+    await_done(&long_one);
+    await_done(&j);
+    submit(&j, "{}");
+    await_done(&j);
+    assert_int_equal(mock_stats().key_loads, 5);
+}
+
 static void a_key_that_one_device_cannot_load(void **state) {
     world_job j;
     (void)state;
@@ -557,6 +585,7 @@ int main(void) {
         TEST(kept_keys_are_loaded_at_the_start),
         TEST(trouble_is_logged_as_text),
         TEST(trouble_is_logged_as_json),
+        TEST(a_key_that_is_replaced_is_loaded_again),
     };
     test_rng_start();
     return cmocka_run_group_tests(tests, NULL, NULL);
