@@ -201,6 +201,10 @@ static void reload(daemon_state *d) {
         LOG(INFO, "settings read again");
     }
     cuzk_free(fresh);
+    if (cuzkd_listeners_reload(&d->listeners, &err) == CUZK_OK)
+        LOG(INFO, "certificates and tokens read again");
+    else
+        LOG(ERROR, "certificates and tokens stay as they are: %s", err.msg);
     tell_manager("READY=1");
 }
 

@@ -25,7 +25,7 @@ static bool is_local(const char *address) {
 static cuzk_status listen_one(void *ctx, const char *address, cuzk_err *err) {
     const listening *on = ctx;
     const bool local = strncmp(address, "unix:", 5) == 0;
-    const cuzk_net_access *access = local ? on->l->local : on->l->tcp;
+    cuzk_net_access *access = local ? on->l->local : on->l->tcp;
     char bound[CUZK_NET_ADDRESS];
     const cuzk_status st = on->http ? cuzk_rpc_listen_http(on->l->rpc, address, access, bound, err)
                                     : cuzk_rpc_listen_grpc(on->l->rpc, address, access, bound, err);
@@ -66,6 +66,11 @@ cuzk_status cuzkd_listen(cuzkd_listeners *l, const cuzkd_settings *s, cuzk_engin
     CUZK_TRY(cuzkd_each_address(s->listen, listen_one, &on, err));
     on.http = true;
     return cuzkd_each_address(s->status_listen, listen_one, &on, err);
+}
+
+cuzk_status cuzkd_listeners_reload(cuzkd_listeners *l, cuzk_err *err) {
+    CUZK_TRY(cuzk_net_access_reload(l->tcp, err));
+    return cuzk_rpc_reload(l->rpc, err);
 }
 
 void cuzkd_listeners_close(cuzkd_listeners *l) {

@@ -15,6 +15,8 @@ typedef struct cuzkd_listeners {
 /* Before the loop runs. Every address is logged as it was bound. On failure close it as well. */
 cuzk_status cuzkd_listen(cuzkd_listeners *l, const cuzkd_settings *s, cuzk_engine *engine,
                          cuzk_net_loop *loop, const char *version, cuzk_err *err) CUZK_MUST_CHECK;
+/* Reads the files of certificates and tokens again; an error leaves them as they were. */
+cuzk_status cuzkd_listeners_reload(cuzkd_listeners *l, cuzk_err *err) CUZK_MUST_CHECK;
 /* After the loop returned. */
 void cuzkd_listeners_close(cuzkd_listeners *l);
 

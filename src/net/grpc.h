@@ -94,7 +94,7 @@ cuzk_status cuzk_grpc_server_new(cuzk_grpc_server **out, cuzk_net_loop *loop,
  * A Unix socket's file that nobody answers on is replaced; one in use is an error (IO). bound
  * (CUZK_NET_ADDRESS bytes, or NULL) takes the address with the port that was chosen. */
 cuzk_status cuzk_grpc_server_listen(cuzk_grpc_server *s, const char *address,
-                                    const cuzk_net_access *access, char *bound,
+                                    cuzk_net_access *access, char *bound,
                                     cuzk_err *err) CUZK_MUST_CHECK;
 
 /* No new connections, GOAWAY to all, calls that run may finish for grace_ns, the rest are then

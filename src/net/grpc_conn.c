@@ -64,7 +64,7 @@ static bool open_session(cuzk__grpc_conn *c) {
                                                  CUZK__CONNECTION_WINDOW) == 0;
 }
 
-void cuzk__conn_new(cuzk_grpc_server *s, int fd, const cuzk_net_access *access) {
+void cuzk__conn_new(cuzk_grpc_server *s, int fd, cuzk_net_access *access) {
     cuzk__grpc_conn *c;
     const int one = 1;
     if (cuzk_alloc((void **)&c, 1, sizeof *c) != CUZK_OK) {
@@ -83,7 +83,7 @@ void cuzk__conn_new(cuzk_grpc_server *s, int fd, const cuzk_net_access *access) 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
                sizeof one); /* fails on Unix sockets; no matter */
     cuzk__address_peer(fd, c->peer, sizeof c->peer);
-    if (cuzk__io_init(&c->io, fd, cuzk__access_tls(access), NULL, NULL) != CUZK_OK) {
+    if (cuzk__access_io(&c->io, fd, access, NULL) != CUZK_OK) {
         close(fd);
         cuzk__conn_free(c);
         return;

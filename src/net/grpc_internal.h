@@ -156,7 +156,7 @@ struct cuzk__grpc_conn {
     cuzk__io io;
     cuzk__watch watch;
     nghttp2_session *session;
-    const cuzk_net_access *access;
+    cuzk_net_access *access;
     cuzk_net_timer timer;
     cuzk_grpc_call *calls;
     uint32_t n_calls;
@@ -172,7 +172,7 @@ struct cuzk__grpc_conn {
 };
 
 /* Adopts an accepted socket. */
-void cuzk__conn_new(cuzk_grpc_server *s, int fd, const cuzk_net_access *access);
+void cuzk__conn_new(cuzk_grpc_server *s, int fd, cuzk_net_access *access);
 /* Cancels its calls, frees it. */
 void cuzk__conn_free(cuzk__grpc_conn *c);
 /* Writes what the session has to say; may free the connection. Not while in_session. */
@@ -194,7 +194,7 @@ typedef struct cuzk__grpc_listener {
     cuzk__listener at;
     cuzk__watch watch;
     cuzk_net_timer pause; /* out of descriptors: looks again later */
-    const cuzk_net_access *access;
+    cuzk_net_access *access;
 } cuzk__grpc_listener;
 
 typedef struct cuzk__grpc_health cuzk__grpc_health;

@@ -209,9 +209,9 @@ static const char too_many[] = "\0\0\0\4\0\0\0\0\0"
                                "\0\0\0\0\0\0\0\13"
                                "too many connections";
 
-static void refuse(cuzk_grpc_server *s, int fd, const cuzk_net_access *access) {
+static void refuse(cuzk_grpc_server *s, int fd, cuzk_net_access *access) {
     atomic_fetch_add(&s->shared->connections_refused, 1);
-    if (!cuzk__access_tls(access)) {
+    if (!cuzk__access_has_tls(access)) {
         const ssize_t n = send(fd, too_many, sizeof too_many - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         (void)n;
         shutdown(fd, SHUT_WR);
@@ -263,7 +263,7 @@ static void on_accept(void *ctx, uint32_t events) {
 }
 
 cuzk_status cuzk_grpc_server_listen(cuzk_grpc_server *s, const char *address,
-                                    const cuzk_net_access *access, char *bound, cuzk_err *err) {
+                                    cuzk_net_access *access, char *bound, cuzk_err *err) {
     cuzk__grpc_listener *l;
     cuzk_status st;
     CUZK_TRY(cuzk_alloc((void **)&l, 1, sizeof *l));

@@ -48,8 +48,13 @@ cuzk_status cuzk_http_server_new(cuzk_http_server **out, const cuzk_http_route *
 /* Listens on one more address, syntax and access as of cuzk_grpc_server_listen; serving begins at
  * once. Not thread-safe. */
 cuzk_status cuzk_http_server_listen(cuzk_http_server *s, const char *address,
-                                    const cuzk_net_access *access, char *bound,
+                                    cuzk_net_access *access, char *bound,
                                     cuzk_err *err) CUZK_MUST_CHECK;
+
+/* After cuzk_net_access_reload: new connections get the certificate, key and authorities as the
+ * files hold them now; those there are stay as they are. An error leaves the listeners from the one
+ * it names on as they were. Not at the same time as listen. */
+cuzk_status cuzk_http_server_reload(cuzk_http_server *s, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Closes listeners and connections, ends streams, waits for handlers that run. Streams that
  * somebody still holds stay valid, and dead. NULL is ignored. */

@@ -12,14 +12,20 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* One of libmicrohttpd's daemons, with its certificate. */
+typedef struct cuzk__http_served {
+    struct cuzk__http_served *older;
+    struct MHD_Daemon *daemon;
+    char *cert, *key, *trust; /* PEM texts, as long as the daemon */
+} cuzk__http_served;
+
 /* One address. */
 typedef struct cuzk__http_listener {
     struct cuzk__http_listener *next;
     cuzk_http_server *server;
     cuzk__listener at;
-    const cuzk_net_access *access;
-    struct MHD_Daemon *daemon;
-    char *cert, *key, *trust; /* PEM texts, as long as the daemon */
+    cuzk_net_access *access;
+    cuzk__http_served *served; /* the newest takes connections, the others end theirs */
 } cuzk__http_listener;
 
 /* One connection, for its clock and its turn to go. All but the atomics under the server's lock. */

@@ -6,10 +6,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code) {
@@ -94,13 +96,23 @@ cuzk_status cuzk_http_server_new(cuzk_http_server **out, const cuzk_http_route *
     return st;
 }
 
+static void free_served(cuzk__http_served *d) {
+    if (!d) return;
+    if (d->daemon) MHD_stop_daemon(d->daemon);
+    if (d->key) cuzk_wipe(d->key, strlen(d->key));
+    cuzk_free(d->cert);
+    cuzk_free(d->key);
+    cuzk_free(d->trust);
+    cuzk_free(d);
+}
+
 static void free_listener(cuzk__http_listener *l) {
-    if (l->daemon) MHD_stop_daemon(l->daemon);
+    while (l->served) {
+        cuzk__http_served *d = l->served;
+        l->served = d->older;
+        free_served(d);
+    }
     cuzk__listener_close(&l->at);
-    if (l->key) cuzk_wipe(l->key, strlen(l->key));
-    cuzk_free(l->cert);
-    cuzk_free(l->key);
-    cuzk_free(l->trust);
     cuzk_free(l);
 }
 
@@ -149,26 +161,28 @@ static void no_log(void *ctx, const char *fmt, va_list args) {
     (void)args;
 }
 
-static cuzk_status start_daemon(cuzk__http_listener *l, const char *address, cuzk_err *err) {
+/* fd is the daemon's from now on; on failure the caller's. */
+static cuzk_status start_daemon(cuzk__http_served *d, cuzk__http_listener *l, int fd,
+                                cuzk_err *err) {
     const cuzk_http_limits *limits = &l->server->limits;
     /* beside those that are served, those shut down to make room, which it has not closed yet */
     struct MHD_OptionItem tls[4];
     size_t n = 0;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    if (l->cert) {
+    if (d->cert) {
         flags |= MHD_USE_TLS;
-        tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, l->cert};
-        tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, l->key};
-        if (l->trust) tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, l->trust};
+        tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, d->cert};
+        tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, d->key};
+        if (d->trust) tls[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, d->trust};
     }
     tls[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     /* its threads take no signals */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    l->daemon = MHD_start_daemon(
+    d->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, cuzk__http_access, l, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
-        MHD_OPTION_LISTEN_SOCKET, l->at.fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)limits->threads,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)limits->threads,
         MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)(limits->max_connections + limits->max_connections / 4 + limits->threads),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)limits->timeout_s,
@@ -177,30 +191,42 @@ static cuzk_status start_daemon(cuzk__http_listener *l, const char *address, cuz
         MHD_OPTION_NOTIFY_COMPLETED, cuzk__http_completed, l, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, l, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!l->daemon)
-        return cuzk_err_set(err, CUZK_STATUS_IO, "serving HTTP on %s: %s", address,
-                            l->cert ? "the certificate and key are not usable, or no thread"
+    if (!d->daemon)
+        return cuzk_err_set(err, CUZK_STATUS_IO, "serving HTTP on %s: %s", l->at.text,
+                            d->cert ? "the certificate and key are not usable, or no thread"
                                     : "no thread or no descriptor");
-    l->at.fd = -1; /* MHD closes it */
     return CUZK_OK;
 }
 
+static cuzk_status serve(cuzk__http_served **out, cuzk__http_listener *l, int fd, cuzk_err *err) {
+    const cuzk_net_security *security = cuzk__access_security(l->access);
+    cuzk__http_served *d;
+    cuzk_status st;
+    CUZK_TRY(cuzk_alloc((void **)&d, 1, sizeof *d));
+    if (security) {
+        CUZK_TRY_GOTO(read_text(&d->cert, security->cert_file, err), out);
+        CUZK_TRY_GOTO(read_text(&d->key, security->key_file, err), out);
+        CUZK_TRY_GOTO(read_text(&d->trust, security->client_ca_file, err), out);
+    }
+    CUZK_TRY_GOTO(start_daemon(d, l, fd, err), out);
+    *out = d;
+    return CUZK_OK;
+out:
+    free_served(d);
+    return st;
+}
+
 cuzk_status cuzk_http_server_listen(cuzk_http_server *s, const char *address,
-                                    const cuzk_net_access *access, char *bound, cuzk_err *err) {
-    const cuzk_net_security *security = cuzk__access_security(access);
+                                    cuzk_net_access *access, char *bound, cuzk_err *err) {
     cuzk__http_listener *l;
     cuzk_status st;
     CUZK_TRY(cuzk_alloc((void **)&l, 1, sizeof *l));
     l->at.fd = -1;
     l->server = s;
     l->access = access;
-    if (security) {
-        CUZK_TRY_GOTO(read_text(&l->cert, security->cert_file, err), out);
-        CUZK_TRY_GOTO(read_text(&l->key, security->key_file, err), out);
-        CUZK_TRY_GOTO(read_text(&l->trust, security->client_ca_file, err), out);
-    }
     CUZK_TRY_GOTO(cuzk__listener_open(&l->at, address, cuzk__access_mode(access), err), out);
-    CUZK_TRY_GOTO(start_daemon(l, address, err), out);
+    CUZK_TRY_GOTO(serve(&l->served, l, l->at.fd, err), out);
+    l->at.fd = -1; /* MHD closes it */
     if (bound) memcpy(bound, l->at.text, sizeof l->at.text);
     l->next = s->listeners;
     s->listeners = l;
@@ -208,4 +234,45 @@ cuzk_status cuzk_http_server_listen(cuzk_http_server *s, const char *address,
 out:
     free_listener(l);
     return st;
+}
+
+/* ---- new certificates ---- */
+
+/* Daemons that serve no connection any more end. */
+static void free_idle(cuzk__http_served **at) {
+    while (*at) {
+        cuzk__http_served *d = *at;
+        const union MHD_DaemonInfo *info =
+            MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        if (!info || info->num_connections) {
+            at = &d->older;
+            continue;
+        }
+        *at = d->older;
+        free_served(d);
+    }
+}
+
+/* A daemon has its certificate for life: another takes over the socket, and the first one goes on
+ * with its connections. */
+static cuzk_status renew(cuzk__http_listener *l, cuzk_err *err) {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(l->served->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    cuzk__http_served *d;
+    free_idle(&l->served->older);
+    const int fd = info ? fcntl(info->listen_fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (fd < 0)
+        return cuzk_err_set(err, CUZK_STATUS_IO, "serving HTTP on %s: no descriptor", l->at.text);
+    CUZK_TRY(serve(&d, l, fd, err)); /* MHD may have closed fd: it is left, not closed twice */
+    const int old = MHD_quiesce_daemon(l->served->daemon);
+    if (old >= 0) close(old);
+    d->older = l->served;
+    l->served = d;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_http_server_reload(cuzk_http_server *s, cuzk_err *err) {
+    for (cuzk__http_listener *l = s->listeners; l; l = l->next)
+        if (cuzk__access_has_tls(l->access)) CUZK_TRY(renew(l, err));
+    return CUZK_OK;
 }

@@ -78,13 +78,17 @@ typedef struct cuzk_net_security {
 } cuzk_net_security;
 
 /* A security read and checked: certificates loaded, tokens hashed. Reference-free: the listeners
- * that were given it must be gone before it is freed. Immutable, so any thread may use it. */
+ * that were given it must be gone before it is freed. Any thread may use it. */
 typedef struct cuzk_net_access cuzk_net_access;
 
 /* IO and BAD_INPUT name the file. s may be NULL: everybody, without TLS. A token file that others
  * than owner and group may read is refused (BAD_INPUT). */
 cuzk_status cuzk_net_access_new(cuzk_net_access **out, const cuzk_net_security *s,
                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* Reads the same files again: new gRPC connections show the new certificate and are held against
+ * the new authorities, every call and request against the new tokens. An error changes nothing.
+ * HTTP listeners follow with cuzk_http_server_reload. NULL is ignored. */
+cuzk_status cuzk_net_access_reload(cuzk_net_access *a, cuzk_err *err) CUZK_MUST_CHECK;
 void cuzk_net_access_free(cuzk_net_access *a);
 
 #endif

@@ -29,9 +29,17 @@ static cuzk_status load_pair(SSL_CTX *ctx, const char *cert, const char *key, cu
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: no certificate in PEM form: %s", cert,
                             complaint());
-    if (!key || SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
+    if (!key || SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
+        const unsigned long code = ERR_peek_last_error();
+        if (ERR_GET_LIB(code) == ERR_LIB_X509 &&
+            (ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH ||
+             ERR_GET_REASON(code) == X509_R_KEY_TYPE_MISMATCH))
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                                "%s is not the key of %s: it belongs to another certificate (%s)",
+                                key, cert, complaint());
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: no private key in PEM form: %s",
                             key ? key : "(no key file given)", complaint());
+    }
     if (SSL_CTX_check_private_key(ctx) != 1)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s is not the key of %s: %s", key, cert,
                             complaint());

@@ -137,14 +137,18 @@ cuzk_status cuzk_rpc_new(cuzk_rpc **out, cuzk_engine *engine, cuzk_net_loop *loo
     return st;
 }
 
-cuzk_status cuzk_rpc_listen_grpc(cuzk_rpc *r, const char *address, const cuzk_net_access *access,
+cuzk_status cuzk_rpc_listen_grpc(cuzk_rpc *r, const char *address, cuzk_net_access *access,
                                  char *bound, cuzk_err *err) {
     return cuzk_grpc_server_listen(r->grpc, address, access, bound, err);
 }
 
-cuzk_status cuzk_rpc_listen_http(cuzk_rpc *r, const char *address, const cuzk_net_access *access,
+cuzk_status cuzk_rpc_listen_http(cuzk_rpc *r, const char *address, cuzk_net_access *access,
                                  char *bound, cuzk_err *err) {
     return cuzk_http_server_listen(r->http, address, access, bound, err);
+}
+
+cuzk_status cuzk_rpc_reload(cuzk_rpc *r, cuzk_err *err) {
+    return cuzk_http_server_reload(r->http, err);
 }
 
 void cuzk_rpc_set_ready(cuzk_rpc *r, bool ready) {

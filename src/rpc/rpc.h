@@ -30,10 +30,13 @@ cuzk_status cuzk_rpc_new(cuzk_rpc **out, cuzk_engine *engine, cuzk_net_loop *loo
 
 /* Listens on one more address; serving begins at once. On the loop's thread, or before it runs.
  * Arguments as of cuzk_grpc_server_listen. */
-cuzk_status cuzk_rpc_listen_grpc(cuzk_rpc *r, const char *address, const cuzk_net_access *access,
+cuzk_status cuzk_rpc_listen_grpc(cuzk_rpc *r, const char *address, cuzk_net_access *access,
                                  char *bound, cuzk_err *err) CUZK_MUST_CHECK;
-cuzk_status cuzk_rpc_listen_http(cuzk_rpc *r, const char *address, const cuzk_net_access *access,
+cuzk_status cuzk_rpc_listen_http(cuzk_rpc *r, const char *address, cuzk_net_access *access,
                                  char *bound, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* cuzk_http_server_reload of its server. */
+cuzk_status cuzk_rpc_reload(cuzk_rpc *r, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Whether the daemon has started and is not ending; false at first. /readyz and the health service
  * (within a second) say that jobs are taken when it is so, the engine does not drain, a device is
