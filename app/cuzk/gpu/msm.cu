@@ -251,7 +251,7 @@ cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned 
     snprintf(
         extra, sizeof extra,
         "\"n\":%zu,\"window\":%u,\"windows\":%u,\"sets\":%u,\"factor\":%u,\"table_bytes\":%zu,"
-        "\"scratch_bytes\":%zu,\"setup_ms\":%.1f,\"stages\":{\"sort\":%.3f,\"accumulate\":%.3f,"
+        "\"scratch_bytes\":%zu,\"setup_ms\":%.1f,\"stage_ms\":{\"sort\":%.3f,\"accumulate\":%.3f,"
         "\"reduce\":%.3f,\"combine\":%.3f}",
         c->n, info.window, info.windows, info.sets, info.factor, info.table_bytes,
         info.scratch_bytes, setup, best.sort, best.accumulate, best.reduce, best.combine);
