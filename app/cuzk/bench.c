@@ -51,7 +51,9 @@ static const char help[] =
     "witness times the witness of one partition of a Filecoin proof: IN is a C1 output or a "
     "request\n"
     "with vanilla proofs (docs/filecoin.md), which is checked first; the row tells core-seconds,\n"
-    "bytes and the witness's BLAKE2s digest, and every row of the circuit is checked. eval times\n"
+    "bytes and the witness's BLAKE2s digest, and every row of the circuit is checked; on a CUDA\n"
+    "device the time from free values that are there, and the digest must be the CPU's. eval "
+    "times\n"
     "A w and B w of all its rows (once) and gives the digests of A w, B w and C w.\n"
     "partition times whole proofs of it on the CPU, witness, sums and check, with the circuit's "
     "key\n"
@@ -83,7 +85,8 @@ static const char help[] =
     "prove times `cold` (key and witness opened anew for each proof) and `warm` (both kept).\n"
     "On a CUDA device `cold` opens and loads both without tables of multiples, `warm` goes from "
     "the\n"
-    "witness in host memory to the proof's points with the key resident, and `warm_verified` is\n"
+    "witness (partition: its free values) in host memory to the proof's points with the key\n"
+    "resident, and `warm_verified` is\n"
     "the same with the check of the proof.\n"
     "Compare ratios of one run; figures of a busy machine are only good for that.\n"
     "\n"
@@ -247,7 +250,7 @@ static const operation operations[] = {
     {"field", 0, false, NULL, cuzk_bench_kernels_run},
     {"bits", 0, false, NULL, cuzk_bench_kernels_run},
     {"prove", 2, false, cuzk_bench_prove, cuzk_bench_prove_device},
-    {"witness", 1, true, cuzk_bench_witness, NULL},
+    {"witness", 1, true, cuzk_bench_witness, cuzk_bench_witness_device},
     {"eval", 1, true, cuzk_bench_eval, cuzk_bench_kernels_run},
     {"partition", 2, true, cuzk_bench_partition_proof, cuzk_bench_partition_device},
 };
@@ -266,7 +269,6 @@ static bool names_a_kind(const words *w) {
 /* Whether the operation computes where it is told to. -1, or the exit code. */
 static int device_fits(const operation *op, const words *w, const cuzk_bench *b) {
     const bool kernel = is_kernel(op, b);
-    if (b->device.cuda && !op->cuda) return cuzk_cli_usage("bench", "witness is made on the CPU");
     if (!b->device.cuda && !op->cpu)
         return cuzk_cli_usage("bench", "%s is for --device cuda", op->name);
     if ((w->step || w->factor || w->window || w->circuit) && !kernel)

@@ -102,6 +102,7 @@ cuzk_status cuzk_bench_eval(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_partition_proof(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 /* The same on a device of its own (b->device), the key resident. */
 cuzk_status cuzk_bench_prove_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk_bench_witness_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_partition_device(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk_bench_kernels_run(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -22,8 +22,8 @@ void cuzk_bench_device_count(cuzk_bench_device_series *s, const cuzk_device *d) 
 void cuzk_bench_device_add(cuzk_bench *b, const cuzk_device *d, const cuzk_device_key *key,
                            const cuzk_proving_key *data, const cuzk_bench_device_series *s,
                            const char *op, const char *variant, const int64_t *ns) {
-    static const char *const names[CUZK_SUMS_STAGES] = {"upload", "eval",   "ntt",   "msm_a",
-                                                        "msm_b1", "msm_b2", "msm_l", "msm_h"};
+    static const char *const names[CUZK_SUMS_STAGES] = {
+        "upload", "witness", "eval", "ntt", "msm_a", "msm_b1", "msm_b2", "msm_l", "msm_h"};
     const cuzk_sums_stats *sums = &s->sums[median_run(ns, b->runs)];
     cuzk_buf stages = CUZK_BUF_INIT, note = CUZK_BUF_INIT, extra = CUZK_BUF_INIT;
     for (int i = 0; i < CUZK_SUMS_STAGES; i++) {
@@ -39,6 +39,7 @@ void cuzk_bench_device_add(cuzk_bench *b, const cuzk_device *d, const cuzk_devic
                     "},\"load_ms\":%.3f,\"bytes_to_device\":%llu,\"bytes_from_device\":%llu",
                     (double)s->load_ns * 1e-6, (unsigned long long)sums->bytes_in,
                     (unsigned long long)sums->bytes_out);
+    cuzk_buf_printf(&extra, ",\"witness_on\":\"%s\"", data->plan ? d->word : "cpu");
     if (key) cuzk_device_key_json(d, key, &extra);
     if (s->used.proofs)
         cuzk_buf_printf(&extra,

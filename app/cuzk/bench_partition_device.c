@@ -14,6 +14,8 @@
 
 typedef struct resident {
     cuzk_bench_partition p;
+    cuzk_statement *statement;
+    cuzk_u256 *publics;    /* of every partition */
     cuzk_circuit_key *key; /* read from a file; NULL: made here */
     cuzk_params_key *made;
     const cuzk_proving_key *data;
@@ -53,6 +55,7 @@ static cuzk_status make_key(cuzk_bench *b, resident *r, cuzk_err *err) {
         cuzk_groth16_setup_logs(&r->made, r->p.r1cs, &density, &toxic, name, b->fold, b->pool, err);
     cuzk_r1cs_density_free(&density);
     if (st != CUZK_OK) return st;
+    r->made->key.plan = r->p.plan;
     r->data = &r->made->key;
     r->vk = &r->made->vk.vk;
     r->setup_ns = cuzk_now_ns() - t;
@@ -60,8 +63,11 @@ static cuzk_status make_key(cuzk_bench *b, resident *r, cuzk_err *err) {
 }
 
 static cuzk_status open_key(cuzk_bench *b, resident *r, cuzk_err *err) {
-    const cuzk_keys_opts opts = {
-        .dir = b->wtns, .allow_insecure = true, .pool = b->pool, .progress = stderr};
+    const cuzk_keys_opts opts = {.dir = b->wtns,
+                                 .allow_insecure = true,
+                                 .pool = b->pool,
+                                 .progress = stderr,
+                                 .plan = r->p.plan};
     if (b->seed) return make_key(b, r, err);
     CUZK_TRY(cuzk_circuit_key_open(&r->key, r->p.v->circuit, r->p.r1cs, &opts, err));
     r->data = cuzk_circuit_key_data(r->key);
@@ -71,6 +77,8 @@ static cuzk_status open_key(cuzk_bench *b, resident *r, cuzk_err *err) {
 
 static cuzk_status load(cuzk_bench *b, resident *r, int64_t *load_ns, cuzk_err *err) {
     CUZK_TRY(cuzk_bench_partition_load(&r->p, b, err));
+    CUZK_TRY(cuzk_statement_of_vanilla(&r->statement, r->p.v, err));
+    CUZK_TRY(cuzk_statement_publics(&r->publics, r->statement, 0, r->p.v->partitions, err));
     CUZK_TRY(open_key(b, r, err));
     CUZK_TRY(cuzk_device_open(&b->device, b->threads, true, err));
     const cuzk_backend_ops *ops = b->device.backend->ops;
@@ -89,28 +97,35 @@ static void unload(cuzk_bench *b, resident *r) {
     cuzk_device_close(&b->device);
     cuzk_circuit_key_free(r->key);
     cuzk_params_key_free(r->made);
+    cuzk_free(r->publics);
+    cuzk_statement_free(r->statement);
     cuzk_bench_partition_unload(&r->p);
 }
 
-static cuzk_status prove(resident *r, const cuzk_prove_opts *opts, cuzk_proof *proof,
-                         cuzk_prove_stats *stats, cuzk_err *err) {
+/* The witness is made on the device from these free values. */
+static cuzk_status prove(const resident *r, uint32_t partition, const cuzk_u256 *frees,
+                         const cuzk_prove_opts *opts, cuzk_proof *proof, cuzk_prove_stats *stats,
+                         cuzk_err *err) {
+    const cuzk_u256 *publics =
+        r->publics + partition * (size_t)cuzk_circuit_public(r->p.v->circuit);
     if (r->key)
-        return cuzk_circuit_key_prove_slot(r->key, r->slot, r->p.w, opts, proof, stats, err);
-    const cuzk_witness *w = r->p.w;
-    const cuzk_wires wires = {.bits = w->bits, .full = w->full, .montgomery = true};
-    return cuzk_groth16_prove_slot(r->slot, &wires, r->vk, opts, proof, stats, err);
+        return cuzk_circuit_key_prove_inputs(r->key, r->slot, frees, publics, opts, proof, stats,
+                                             err);
+    return cuzk_groth16_prove_inputs(r->slot, frees, r->p.r1cs->n_free, publics, r->vk, opts, proof,
+                                     stats, err);
 }
 
-/* The same sums as the CPU's for this witness; without a key that the CPU could take, the check
- * that every proof undergoes has to do. */
+/* The same sums as the CPU's, which makes its own witness; without a key that the CPU could take,
+ * the check that every proof undergoes has to do. */
 static cuzk_status check(cuzk_bench *b, resident *r, bool *same, cuzk_err *err) {
     const cuzk_u256 one = {{1, 0, 0, 0}};
     cuzk_prove_opts opts = {.r = &one, .s = &one, .impl = b->impl};
     cuzk_proof proof[2];
     *same = true;
-    if (!r->key) return prove(r, NULL, &proof[1], NULL, err);
+    if (!r->key) return prove(r, b->partition, r->p.frees, NULL, &proof[1], NULL, err);
+    CUZK_TRY(cuzk_bench_partition_solve(&r->p, b, err));
     CUZK_TRY(cuzk_circuit_key_prove(r->key, r->p.w, &opts, &proof[0], NULL, err));
-    CUZK_TRY(cuzk_circuit_key_prove_slot(r->key, r->slot, r->p.w, &opts, &proof[1], NULL, err));
+    CUZK_TRY(prove(r, b->partition, r->p.frees, &opts, &proof[1], NULL, err));
     *same = memcmp(&proof[0].a, &proof[1].a, sizeof proof[0].a) == 0 &&
             memcmp(&proof[0].b, &proof[1].b, sizeof proof[0].b) == 0 &&
             memcmp(&proof[0].c, &proof[1].c, sizeof proof[0].c) == 0;
@@ -120,8 +135,9 @@ static cuzk_status check(cuzk_bench *b, resident *r, bool *same, cuzk_err *err) 
 /* ---- every partition: one is proved while the next one's witness is made ---- */
 
 typedef struct proving {
-    resident *r;
-    cuzk_witness *w;
+    const resident *r;
+    uint32_t partition;
+    cuzk_u256 *frees; /* its own, used again for the next but one */
     cuzk_proof proof;
     cuzk_prove_stats stats;
     cuzk_status st;
@@ -132,18 +148,15 @@ typedef struct proving {
 
 static void *prove_thread(void *ctx) {
     proving *j = ctx;
-    const cuzk_wires wires = {.bits = j->w->bits, .full = j->w->full, .montgomery = true};
-    j->st =
-        cuzk_groth16_prove_slot(j->r->slot, &wires, j->r->vk, NULL, &j->proof, &j->stats, &j->err);
+    j->st = prove(j->r, j->partition, j->frees, NULL, &j->proof, &j->stats, &j->err);
     return NULL;
 }
 
-static cuzk_status start(proving *j, resident *r, cuzk_err *err) {
-    *j = (proving){.r = r, .w = r->p.w};
-    r->p.w = NULL;
+static cuzk_status start(proving *j, const resident *r, uint32_t partition, cuzk_u256 *frees,
+                         cuzk_err *err) {
+    *j = (proving){.r = r, .partition = partition, .frees = frees};
     j->running = pthread_create(&j->thread, NULL, prove_thread, j) == 0;
     if (j->running) return CUZK_OK;
-    cuzk_witness_free(j->w);
     return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot start a thread");
 }
 
@@ -158,27 +171,26 @@ static void add_sums(cuzk_sums_stats *to, const cuzk_sums_stats *from) {
 static cuzk_status join(proving *j, cuzk_proof *out, cuzk_sums_stats *sums, cuzk_err *err) {
     (void)pthread_join(j->thread, NULL);
     j->running = false;
-    cuzk_witness_free(j->w);
     *out = j->proof;
     add_sums(sums, &j->stats.sums);
     if (j->st != CUZK_OK && err) *err = j->err;
     return j->st;
 }
 
-static cuzk_status prove_each(cuzk_bench *b, resident *r, cuzk_proof *proofs, cuzk_sums_stats *sums,
-                              int64_t *witness_ns, cuzk_err *err) {
-    cuzk_bench_partition *p = &r->p;
+static cuzk_status prove_each(resident *r, cuzk_u256 *more_frees, cuzk_proof *proofs,
+                              cuzk_sums_stats *sums, int64_t *values_ns, cuzk_err *err) {
+    const cuzk_bench_partition *p = &r->p;
     const uint32_t n = p->v->partitions;
+    cuzk_u256 *frees[2] = {p->frees, more_frees};
     proving job = {0};
     cuzk_status st = CUZK_OK;
-    *witness_ns = 0;
+    *values_ns = 0;
     for (uint32_t i = 0; i <= n && st == CUZK_OK; i++) {
         const int64_t t = cuzk_now_ns();
-        if (i < n) st = cuzk_vanilla_free_values(p->v, i, p->frees, p->r1cs->n_free, err);
-        if (i < n && st == CUZK_OK) st = cuzk_bench_partition_solve(p, b, err);
-        *witness_ns += cuzk_now_ns() - t;
+        if (i < n) st = cuzk_vanilla_free_values(p->v, i, frees[i % 2], p->r1cs->n_free, err);
+        *values_ns += cuzk_now_ns() - t;
         if (i > 0 && st == CUZK_OK) st = join(&job, &proofs[i - 1], sums, err);
-        if (i < n && st == CUZK_OK) st = start(&job, r, err);
+        if (i < n && st == CUZK_OK) st = start(&job, r, i, frees[i % 2], err);
     }
     cuzk_proof unused;
     if (job.running) (void)join(&job, &unused, sums, NULL);
@@ -188,39 +200,37 @@ static cuzk_status prove_each(cuzk_bench *b, resident *r, cuzk_proof *proofs, cu
 /* All proofs at once against the public inputs that follow from the statement, as the chain
  * derives them. */
 static cuzk_status verify_all(cuzk_bench *b, resident *r, const cuzk_proof *proofs, cuzk_err *err) {
-    const uint32_t n = r->p.v->partitions;
-    cuzk_statement *statement;
-    cuzk_u256 *publics = NULL;
-    CUZK_TRY(cuzk_statement_of_vanilla(&statement, r->p.v, err));
-    cuzk_status st = cuzk_statement_publics(&publics, statement, 0, n, err);
-    if (st == CUZK_OK)
-        st = cuzk_groth16_verify_batch(r->vk, publics, cuzk_circuit_public(r->p.v->circuit), proofs,
-                                       n, b->pool, err);
-    cuzk_free(publics);
-    cuzk_statement_free(statement);
-    return st;
+    return cuzk_groth16_verify_batch(r->vk, r->publics, cuzk_circuit_public(r->p.v->circuit),
+                                     proofs, r->p.v->partitions, b->pool, err);
 }
 
 static cuzk_status all_partitions(cuzk_bench *b, resident *r, cuzk_bench_device_series *s,
                                   cuzk_err *err) {
     const uint32_t n = r->p.v->partitions;
     const unsigned runs = b->runs;
-    void *mem;
-    int64_t witness_ns;
+    const size_t frees_bytes = r->p.r1cs->n_free * sizeof(cuzk_u256);
+    void *mem, *frees = NULL;
+    int64_t values_ns;
     if (n < 2) return CUZK_OK;
     if (cuzk_alloc(&mem, n, sizeof(cuzk_proof)) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    if (cuzk_alloc(&frees, frees_bytes, 1) != CUZK_OK) {
+        cuzk_free(mem);
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    }
     memset(&s->sums[0], 0, sizeof s->sums[0]);
     const int64_t t = cuzk_now_ns();
-    cuzk_status st = prove_each(b, r, mem, &s->sums[0], &witness_ns, err);
+    cuzk_status st = prove_each(r, frees, mem, &s->sums[0], &values_ns, err);
     s->points_ns[0] = cuzk_now_ns() - t;
+    cuzk_wipe(frees, frees_bytes);
+    cuzk_free(frees);
     if (st == CUZK_OK) st = verify_all(b, r, mem, err);
     s->wall_ns[0] = cuzk_now_ns() - t;
     cuzk_free(mem);
     if (st != CUZK_OK) return st;
-    fprintf(stderr, "%u partitions: %.2f s, and checked together %.2f s; their witnesses %.2f s\n",
-            n, (double)s->points_ns[0] * 1e-9, (double)s->wall_ns[0] * 1e-9,
-            (double)witness_ns * 1e-9);
+    fprintf(stderr,
+            "%u partitions: %.2f s, and checked together %.2f s; their free values %.3f s\n", n,
+            (double)s->points_ns[0] * 1e-9, (double)s->wall_ns[0] * 1e-9, (double)values_ns * 1e-9);
     char variant[64];
     snprintf(variant, sizeof variant, "%s all %u", r->p.v->circuit->name, n);
     b->runs = 1;
@@ -235,12 +245,11 @@ static cuzk_status run(cuzk_bench *b, resident *r, cuzk_bench_device_series *s, 
     cuzk_prove_stats stats;
     bool same;
     CUZK_TRY(load(b, r, &s->load_ns, err));
-    CUZK_TRY(cuzk_bench_partition_solve(&r->p, b, err));
     CUZK_TRY(check(b, r, &same, err));
     if (!same) b->wrong = true;
     for (unsigned i = 0; i < b->runs; i++) {
         const int64_t t = cuzk_now_ns();
-        CUZK_TRY(prove(r, NULL, &proof, &stats, err));
+        CUZK_TRY(prove(r, b->partition, r->p.frees, NULL, &proof, &stats, err));
         s->wall_ns[i] = cuzk_now_ns() - t;
         s->points_ns[i] = s->wall_ns[i] - stats.ns[CUZK_STAGE_VERIFY];
         s->sums[i] = stats.sums;

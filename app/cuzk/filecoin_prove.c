@@ -82,13 +82,14 @@ static cuzk_status check_output(const cuzk_filecoin_opts *o, cuzk_err *err) {
 }
 
 static cuzk_status open_key(prover *p, cuzk_err *err) {
-    const cuzk_keys_opts opts = {.dir = p->o->params,
-                                 .allow_insecure = p->o->allow_insecure,
-                                 .pool = p->pool,
-                                 .progress = stderr};
+    cuzk_keys_opts opts = {.dir = p->o->params,
+                           .allow_insecure = p->o->allow_insecure,
+                           .pool = p->pool,
+                           .progress = stderr};
     CUZK_TRY(cuzk_circuit_compact(&p->r1cs, p->v->circuit, err));
     const cuzk_status st = cuzk_circuit_plan(&p->plan, p->r1cs, &p->set);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for the circuit");
+    if (p->device.cuda) opts.plan = p->plan;
     lap(p, CIRCUIT);
     CUZK_TRY(cuzk_circuit_key_open(&p->key, p->v->circuit, p->r1cs, &opts, err));
     if (cuzk_circuit_key_is_insecure(p->key))
@@ -129,6 +130,25 @@ static cuzk_status make_witness(prover *p, uint32_t partition, cuzk_witness **ou
     return st;
 }
 
+/* On a device: it makes the witness from the free values. */
+static cuzk_status prove_inputs(prover *p, uint32_t partition, const cuzk_prove_opts *opts,
+                                cuzk_proof *proof, cuzk_prove_stats *stats, cuzk_err *err) {
+    const size_t n_free = p->r1cs->n_free, n_public = cuzk_circuit_public(p->v->circuit);
+    void *mem;
+    if (cuzk_alloc(&mem, n_free + n_public, sizeof(cuzk_u256)) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for the witness");
+    cuzk_u256 *frees = mem, *publics = frees + n_free;
+    cuzk_status st = cuzk_vanilla_free_values(p->v, partition, frees, n_free, err);
+    if (st == CUZK_OK) st = cuzk_statement_public(publics, n_public, p->statement, partition, err);
+    lap(p, WITNESS);
+    if (st == CUZK_OK)
+        st =
+            cuzk_circuit_key_prove_inputs(p->key, p->slot, frees, publics, opts, proof, stats, err);
+    cuzk_wipe(mem, (n_free + n_public) * sizeof(cuzk_u256));
+    cuzk_free(mem);
+    return st;
+}
+
 static cuzk_status prove_partition(prover *p, uint32_t i, cuzk_err *err) {
     const cuzk_filecoin_opts *o = p->o;
     cuzk_prove_opts opts = {.pool = p->pool};
@@ -138,11 +158,14 @@ static cuzk_status prove_partition(prover *p, uint32_t i, cuzk_err *err) {
         opts.s = &o->s;
     }
     cuzk_prove_stats stats = {0};
-    cuzk_status st = make_witness(p, p->first + i, &w, err);
-    if (st == CUZK_OK && p->slot)
-        st = cuzk_circuit_key_prove_slot(p->key, p->slot, w, &opts, &p->proofs[i], &stats, err);
-    else if (st == CUZK_OK)
-        st = cuzk_circuit_key_prove(p->key, w, &opts, &p->proofs[i], &stats, err);
+    cuzk_status st = CUZK_OK;
+    if (p->slot) {
+        st = prove_inputs(p, p->first + i, &opts, &p->proofs[i], &stats, err);
+    } else {
+        st = make_witness(p, p->first + i, &w, err);
+        if (st == CUZK_OK)
+            st = cuzk_circuit_key_prove(p->key, w, &opts, &p->proofs[i], &stats, err);
+    }
     add_sums(&p->sums, &stats.sums);
     lap(p, PROVE);
     cuzk_witness_free(w);
@@ -199,6 +222,7 @@ static void report(const prover *p, int64_t start) {
     fputs("},", stdout);
     cuzk_buf b = CUZK_BUF_INIT;
     cuzk_device_json(&p->device, &b);
+    cuzk_buf_printf(&b, ",\"witness_on\":\"%s\"", p->device.word);
     cuzk_device_sums_json(&p->device, &p->sums, &b);
     cuzk_buf_puts(&b, "}\n");
     if (cuzk_buf_status(&b) == CUZK_OK) fputs(b.data, stdout);

@@ -39,9 +39,11 @@ void cuzk_device_json(const cuzk_device *d, cuzk_buf *out) {
 
 void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out) {
     static const char *const names[CUZK_SUMS_STAGES] = {
-        [CUZK_SUMS_UPLOAD] = "upload", [CUZK_SUMS_EVAL] = "eval",     [CUZK_SUMS_NTT] = "ntt",
-        [CUZK_SUMS_MSM_A] = "msm_a",   [CUZK_SUMS_MSM_B1] = "msm_b1", [CUZK_SUMS_MSM_B2] = "msm_b2",
-        [CUZK_SUMS_MSM_L] = "msm_l",   [CUZK_SUMS_MSM_H] = "msm_h",
+        [CUZK_SUMS_UPLOAD] = "upload", [CUZK_SUMS_WITNESS] = "witness",
+        [CUZK_SUMS_EVAL] = "eval",     [CUZK_SUMS_NTT] = "ntt",
+        [CUZK_SUMS_MSM_A] = "msm_a",   [CUZK_SUMS_MSM_B1] = "msm_b1",
+        [CUZK_SUMS_MSM_B2] = "msm_b2", [CUZK_SUMS_MSM_L] = "msm_l",
+        [CUZK_SUMS_MSM_H] = "msm_h",
     };
     cuzk_buf_printf(out, ",\"sums_on\":\"%s\"", d->word);
     if (!d->cuda) return;

@@ -51,6 +51,8 @@ typedef enum cuzk_h_form {
  * R^2 mod r; 44 bytes, any alignment. */
 enum { CUZK_COEF_RECORD_SIZE = 44 };
 
+struct cuzk_witness_plan;
+
 /* A proving key as data. Everything is borrowed and must outlive what is made of it. */
 typedef struct cuzk_proving_key {
     const cuzk_curve *curve;
@@ -64,6 +66,9 @@ typedef struct cuzk_proving_key {
     const cuzk_r1cs *r1cs;
     const uint8_t *coefs;
     uint64_t n_coefs;
+    /* Of r1cs (witness/witness.h), or NULL. With it slots take free values and make the witness
+     * themselves: stage_inputs, and on a device nothing else. */
+    const struct cuzk_witness_plan *plan;
     cuzk_h_form h_form;
     /* Keys from known secrets, for development: in place of each base of h, a, b1, b2 and l stands
      * its discrete logarithm to the group's generator (plain, 32 bytes; 0: infinity), and the
@@ -92,9 +97,10 @@ typedef struct cuzk_groth16_sums {
 } cuzk_groth16_sums;
 
 typedef enum cuzk_sums_stage {
-    CUZK_SUMS_UPLOAD, /* the witness to the device */
-    CUZK_SUMS_EVAL,   /* a = A w, b = B w, c = a b */
-    CUZK_SUMS_NTT,    /* to the scalars of H */
+    CUZK_SUMS_UPLOAD,  /* the witness, or its free values, to the device */
+    CUZK_SUMS_WITNESS, /* from the free values, where the slot makes it */
+    CUZK_SUMS_EVAL,    /* a = A w, b = B w, c = a b */
+    CUZK_SUMS_NTT,     /* to the scalars of H */
     CUZK_SUMS_MSM_A,
     CUZK_SUMS_MSM_B1,
     CUZK_SUMS_MSM_B2,
@@ -144,6 +150,10 @@ typedef struct cuzk_backend_ops {
     cuzk_status (*slot_new)(cuzk_device_key *k, cuzk_slot **out, cuzk_err *err);
     void (*slot_free)(cuzk_slot *s); /* wipes what held a witness */
     cuzk_status (*stage)(cuzk_slot *s, const cuzk_wires *wires, cuzk_err *err);
+    /* In place of stage, of keys with a plan: free values, n of them, as cuzk_witness_solve takes
+     * them. They are not needed when it returns. What does not fit is BAD_INPUT, from here or from
+     * finish. USAGE for a key without a plan, or another number. */
+    cuzk_status (*stage_inputs)(cuzk_slot *s, const cuzk_u256 *frees, size_t n, cuzk_err *err);
     cuzk_status (*compute)(cuzk_slot *s, cuzk_err *err);
     cuzk_status (*finish)(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_stats *stats,
                           cuzk_err *err);

@@ -62,6 +62,14 @@ cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, co
                                     const cuzk_prove_opts *opts, cuzk_proof *out,
                                     cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* The same from free values, on a slot of a key with a plan (backend/backend.h, stage_inputs).
+ * publics: the n_inputs - 1 public inputs, plain, as whoever verifies the proof will know them;
+ * FALSE also when the witness has others. */
+cuzk_status cuzk_groth16_prove_inputs(cuzk_slot *slot, const cuzk_u256 *frees, size_t n_frees,
+                                      const cuzk_u256 *publics, const cuzk_vk *vk,
+                                      const cuzk_prove_opts *opts, cuzk_proof *out,
+                                      cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
+
 /* cuzk_groth16_prove with a slot of any backend that holds the key of zk (cuzk_zkey_proving_key),
  * whose verifying key is vk. */
 cuzk_status cuzk_groth16_prove_resident(cuzk_slot *slot, const cuzk_zkey *zk, const cuzk_vk *vk,

@@ -25,7 +25,9 @@ const char *cuzk_prove_stage_name(cuzk_prove_stage stage) {
 /* One attempt: everything that stays the same when a proof is repeated with another arithmetic. */
 typedef struct {
     const cuzk_proving_key *key;
-    const cuzk_wires *wires;
+    const cuzk_wires *wires; /* or NULL, and then: */
+    const cuzk_u256 *frees, *publics;
+    size_t n_frees;
     const cuzk_vk *vk;
     const cuzk_prove_opts *opts; /* not NULL */
     cuzk_u256 r, s;              /* plain */
@@ -96,10 +98,11 @@ void cuzk_groth16_assemble(const cuzk_proving_key *key, const cuzk_groth16_sums 
 
 static void add_times(cuzk_prove_stats *to, const cuzk_sums_stats *from) {
     static const cuzk_prove_stage stage[CUZK_SUMS_STAGES] = {
-        [CUZK_SUMS_UPLOAD] = CUZK_STAGE_EVAL,   [CUZK_SUMS_EVAL] = CUZK_STAGE_EVAL,
-        [CUZK_SUMS_NTT] = CUZK_STAGE_NTT,       [CUZK_SUMS_MSM_A] = CUZK_STAGE_MSM_A,
-        [CUZK_SUMS_MSM_B1] = CUZK_STAGE_MSM_B1, [CUZK_SUMS_MSM_B2] = CUZK_STAGE_MSM_B2,
-        [CUZK_SUMS_MSM_L] = CUZK_STAGE_MSM_C,   [CUZK_SUMS_MSM_H] = CUZK_STAGE_MSM_H,
+        [CUZK_SUMS_UPLOAD] = CUZK_STAGE_EVAL,   [CUZK_SUMS_WITNESS] = CUZK_STAGE_EVAL,
+        [CUZK_SUMS_EVAL] = CUZK_STAGE_EVAL,     [CUZK_SUMS_NTT] = CUZK_STAGE_NTT,
+        [CUZK_SUMS_MSM_A] = CUZK_STAGE_MSM_A,   [CUZK_SUMS_MSM_B1] = CUZK_STAGE_MSM_B1,
+        [CUZK_SUMS_MSM_B2] = CUZK_STAGE_MSM_B2, [CUZK_SUMS_MSM_L] = CUZK_STAGE_MSM_C,
+        [CUZK_SUMS_MSM_H] = CUZK_STAGE_MSM_H,
     };
     for (int i = 0; i < CUZK_SUMS_STAGES; i++)
         to->ns[stage[i]] += from->ns[i];
@@ -111,7 +114,10 @@ static cuzk_status make_points(const attempt *at, cuzk_slot *slot, cuzk_proof *o
     cuzk_groth16_sums sums;
     cuzk_sums_stats stats;
     blinding b;
-    CUZK_TRY(ops->stage(slot, at->wires, err));
+    if (at->wires)
+        CUZK_TRY(ops->stage(slot, at->wires, err));
+    else
+        CUZK_TRY(ops->stage_inputs(slot, at->frees, at->n_frees, err));
     CUZK_TRY(ops->compute(slot, err));
     blind(&b, at->key, &at->r, &at->s);
     const cuzk_status st = ops->finish(slot, &sums, &stats, err);
@@ -153,7 +159,10 @@ static cuzk_status check_proof(const attempt *at, const cuzk_proof *proof, cuzk_
     void *publics = NULL;
     cuzk_status st = cuzk_alloc(&publics, n, sizeof(cuzk_u256));
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for the public inputs");
-    st = read_publics(at, publics, err);
+    if (at->wires)
+        st = read_publics(at, publics, err);
+    else
+        memcpy(publics, at->publics, n * sizeof(cuzk_u256));
     if (st == CUZK_OK) {
         bool on_curves = vk->curve->g1.on_curve(&proof->a) && vk->curve->g2.on_curve(&proof->b) &&
                          vk->curve->g1.on_curve(&proof->c);
@@ -246,16 +255,14 @@ static cuzk_status choose_blinding(attempt *at, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, const cuzk_vk *vk,
-                                    const cuzk_prove_opts *opts, cuzk_proof *out,
-                                    cuzk_prove_stats *stats, cuzk_err *err) {
+/* Proves what `given` says; its options and stats may be NULL. */
+static cuzk_status prove(cuzk_slot *slot, const attempt *given, cuzk_proof *out, cuzk_err *err) {
     static const cuzk_prove_opts defaults;
     cuzk_prove_stats unused;
-    attempt at = {.key = slot->key->key,
-                  .wires = wires,
-                  .vk = vk,
-                  .opts = opts ? opts : &defaults,
-                  .stats = stats ? stats : &unused};
+    attempt at = *given;
+    at.key = slot->key->key;
+    if (!at.opts) at.opts = &defaults;
+    if (!at.stats) at.stats = &unused;
     memset(at.stats, 0, sizeof *at.stats);
     memset(out, 0, sizeof *out);
     cuzk_proof proof;
@@ -271,6 +278,26 @@ cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, co
     cuzk_wipe(&at, sizeof at);
     cuzk_wipe_stack();
     return st;
+}
+
+cuzk_status cuzk_groth16_prove_slot(cuzk_slot *slot, const cuzk_wires *wires, const cuzk_vk *vk,
+                                    const cuzk_prove_opts *opts, cuzk_proof *out,
+                                    cuzk_prove_stats *stats, cuzk_err *err) {
+    const attempt at = {.wires = wires, .vk = vk, .opts = opts, .stats = stats};
+    return prove(slot, &at, out, err);
+}
+
+cuzk_status cuzk_groth16_prove_inputs(cuzk_slot *slot, const cuzk_u256 *frees, size_t n_frees,
+                                      const cuzk_u256 *publics, const cuzk_vk *vk,
+                                      const cuzk_prove_opts *opts, cuzk_proof *out,
+                                      cuzk_prove_stats *stats, cuzk_err *err) {
+    const attempt at = {.frees = frees,
+                        .n_frees = n_frees,
+                        .publics = publics,
+                        .vk = vk,
+                        .opts = opts,
+                        .stats = stats};
+    return prove(slot, &at, out, err);
 }
 
 /* ---- circom's keys ---- */

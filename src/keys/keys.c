@@ -134,6 +134,7 @@ cuzk_status cuzk_circuit_key_open(cuzk_circuit_key **out, const cuzk_circuit *ci
         st = open_and_load(k, &density, opts, err);
         cuzk_r1cs_density_free(&density);
     }
+    if (st == CUZK_OK) k->key->key.plan = opts->plan;
     if (st == CUZK_OK && !opts->data_only) st = open_device(k, err);
     if (st == CUZK_OK)
         *out = k;
@@ -235,22 +236,21 @@ cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *k, const cuzk_witness
     return st;
 }
 
-cuzk_status cuzk_circuit_key_prove_slot(const cuzk_circuit_key *k, cuzk_slot *slot,
-                                        const cuzk_witness *w, const cuzk_prove_opts *given,
-                                        cuzk_proof *out, cuzk_prove_stats *stats, cuzk_err *err) {
+cuzk_status cuzk_circuit_key_prove_inputs(const cuzk_circuit_key *k, cuzk_slot *slot,
+                                          const cuzk_u256 *frees, const cuzk_u256 *publics,
+                                          const cuzk_prove_opts *given, cuzk_proof *out,
+                                          cuzk_prove_stats *stats, cuzk_err *err) {
     cuzk_prove_opts opts = {.impl = CUZK_CPU_AUTO};
     if (given) opts = *given;
     opts.pool = k->pool;
     opts.check_key = look_for_bad_point;
     opts.check_ctx = k;
     memset(out, 0, sizeof *out);
-    if (w->r1cs != k->r1cs || slot->key->key != &k->key->key)
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "a witness or a slot of another circuit than %s",
+    if (slot->key->key != &k->key->key)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot of another circuit than %s",
                             k->files.circuit->name);
-    const cuzk_wires wires = {.bits = w->bits, .full = w->full, .montgomery = true};
-    const cuzk_status st =
-        cuzk_groth16_prove_slot(slot, &wires, &k->key->vk.vk, &opts, out, stats, err);
+    const cuzk_status st = cuzk_groth16_prove_inputs(slot, frees, k->r1cs->n_free, publics,
+                                                     &k->key->vk.vk, &opts, out, stats, err);
     cuzk_wipe(&opts, sizeof opts);
     return st;
 }

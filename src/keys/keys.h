@@ -38,6 +38,9 @@ typedef struct cuzk_keys_opts {
     FILE *progress;      /* bars of long steps; NULL: silent */
     bool data_only;      /* for another backend: nothing is made ready on the CPU, and
                             cuzk_circuit_key_prove means nothing */
+    const cuzk_witness_plan *plan; /* of r1cs: slots of other backends take free values
+                                      (cuzk_circuit_key_prove_inputs) and no witness; NULL: not.
+                                      Must outlive the key */
 } cuzk_keys_opts;
 
 /* The directory that FIL_PROOFS_PARAMETER_CACHE names, or Filecoin's default. Not to be freed. */
@@ -71,12 +74,13 @@ cuzk_status cuzk_circuit_key_prove(const cuzk_circuit_key *key, const cuzk_witne
                                    const cuzk_prove_opts *opts, cuzk_proof *out,
                                    cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* The same on a slot of any backend that has loaded cuzk_circuit_key_data(key). opts->backend and
- * impl mean nothing here. */
-cuzk_status cuzk_circuit_key_prove_slot(const cuzk_circuit_key *key, cuzk_slot *slot,
-                                        const cuzk_witness *w, const cuzk_prove_opts *opts,
-                                        cuzk_proof *out, cuzk_prove_stats *stats,
-                                        cuzk_err *err) CUZK_MUST_CHECK;
+/* The same from free values on a slot of any backend that has loaded cuzk_circuit_key_data(key), of
+ * a key that was opened with a plan: cuzk_groth16_prove_inputs. opts->backend and impl mean nothing
+ * here. */
+cuzk_status cuzk_circuit_key_prove_inputs(const cuzk_circuit_key *key, cuzk_slot *slot,
+                                          const cuzk_u256 *frees, const cuzk_u256 *publics,
+                                          const cuzk_prove_opts *opts, cuzk_proof *out,
+                                          cuzk_prove_stats *stats, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* Reads NAME.vk alone, under the same rules. *insecure (may be NULL): a development key. Free with
  * cuzk_vk_free. */

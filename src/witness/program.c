@@ -111,9 +111,11 @@ cuzk_sha256_op *cuzk_work_add_sha256(cuzk_work_builder *b, cuzk_work *work) {
     return cuzk_vec_grow(&b->ops, CUZK_SHA256_OPS);
 }
 
-static cuzk_status add_terms(cuzk_work_builder *b, uint32_t from, uint32_t to) {
+/* but: a column that is left out, or 0. */
+static cuzk_status add_terms(cuzk_work_builder *b, uint32_t from, uint32_t to, uint32_t but) {
     const cuzk_r1cs_term *t = b->r->terms + b->shape->term0;
     for (uint32_t i = from; i < to; i++) {
+        if (but && t[i].col == but) continue;
         cuzk_work_term term = {.coef = t[i].coef, .len = t[i].len};
         if (!operand_of(b, t[i].col, &term.at)) return CUZK_STATUS_USAGE;
         if (!cuzk_vec_push(&b->terms, &term)) return CUZK_STATUS_NO_MEMORY;
@@ -126,11 +128,11 @@ static cuzk_status add_row(cuzk_work_builder *b, const cuzk_r1cs_row *row, uint3
     if (row->solve & CUZK_ROW_NEG) out.flags |= CUZK_WORK_NEG;
     if (row->solve & CUZK_ROW_IN_A) out.flags |= CUZK_WORK_IN_A;
     if (!operand_of(b, row->solve & CUZK_ROW_COL, &out.to)) return CUZK_STATUS_USAGE;
-    CUZK_TRY(add_terms(b, row->a, row->b));
+    CUZK_TRY(add_terms(b, row->a, row->b, 0));
     out.b = (uint32_t)b->terms.n;
-    CUZK_TRY(add_terms(b, row->b, row->c));
+    CUZK_TRY(add_terms(b, row->b, row->c, 0));
     out.c = (uint32_t)b->terms.n;
-    CUZK_TRY(add_terms(b, row->c, row[1].a));
+    CUZK_TRY(add_terms(b, row->c, row[1].a, row->solve & CUZK_ROW_COL));
     out.end = (uint32_t)b->terms.n;
     return cuzk_vec_push(&b->rows, &out) ? CUZK_OK : CUZK_STATUS_NO_MEMORY;
 }
@@ -139,7 +141,7 @@ static cuzk_status add_decomposition(cuzk_work_builder *b, const cuzk_r1cs_op *o
     cuzk_work_row out = {
         .a = (uint32_t)b->terms.n, .flags = CUZK_WORK_DECOMPOSE | op->n, .row = op->row};
     if (op->n > 255 || !operand_of(b, op->col, &out.to)) return CUZK_STATUS_USAGE;
-    CUZK_TRY(add_terms(b, op->term, op->term + op->n_terms));
+    CUZK_TRY(add_terms(b, op->term, op->term + op->n_terms, 0));
     out.b = out.c = out.end = (uint32_t)b->terms.n;
     return cuzk_vec_push(&b->rows, &out) ? CUZK_OK : CUZK_STATUS_NO_MEMORY;
 }

@@ -103,9 +103,9 @@ CUZK_WORK_INLINE cuzk_sha256_what cuzk_sha256_op_what(uint32_t i, uint32_t *sum_
     return k == 7 ? CUZK_SHA256_MAJ : k % 4 == 0 ? CUZK_SHA256_SUM : CUZK_SHA256_XOR;
 }
 
-/* Terms [a, b) are A's, [b, c) B's, [c, end) C's. The wire `to` gets A B - C (it counts as 0 in C);
- * with CUZK_WORK_IN_A, C; with CUZK_WORK_NEG the negative of that. With CUZK_WORK_DECOMPOSE the
- * low `flags & 255` bits of A go to the bits from `to` on. row: of the shape, for messages. */
+/* Terms [a, b) are A's, [b, c) B's, [c, end) C's but for the wire `to`, which gets A B - C; with
+ * CUZK_WORK_IN_A, C; with CUZK_WORK_NEG the negative of that. With CUZK_WORK_DECOMPOSE the low
+ * `flags & 255` bits of A go to the bits from `to` on. row: of the shape, for messages. */
 typedef struct cuzk_work_row {
     uint32_t a, b, c, end;
     cuzk_operand to;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "msm/msm.h"
+#include "witness/witness.h"
 
 #include <string.h>
 
@@ -94,6 +95,7 @@ static void slot_free(cuzk_slot *slot) {
     drop(s->converted, slot->key->key->n_full * sizeof(cuzk_u256));
     drop(s->scalars, s->max_full * sizeof(cuzk_u256));
     drop(s->packed_bits, s->bit_words * sizeof(uint64_t));
+    cuzk_witness_free(s->made);
     cuzk_wipe(s, sizeof *s);
     cuzk_free(s);
 }
@@ -148,7 +150,9 @@ static cuzk_status plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backe
                cuzk_ntt_plan_bytes(key->curve->id, key->log2_domain, cpu->impl),
         .slot = sizeof s + vector + (scratch > 2 * vector ? scratch : 2 * vector) +
                 s.max_full * sizeof(cuzk_u256) + s.bit_words * sizeof(uint64_t) +
-                (key->r1cs ? key->n_full * sizeof(cuzk_u256) : 0),
+                (key->r1cs ? key->n_full * sizeof(cuzk_u256) : 0) +
+                (key->plan ? cuzk_witness_bits_bytes(key->r1cs) + cuzk_witness_full_bytes(key->r1cs)
+                           : 0),
     };
     return CUZK_OK;
 }
@@ -220,6 +224,24 @@ static cuzk_status stage(cuzk_slot *slot, const cuzk_wires *wires, cuzk_err *err
     return CUZK_OK;
 }
 
+static cuzk_status stage_inputs(cuzk_slot *slot, const cuzk_u256 *frees, size_t n, cuzk_err *err) {
+    cuzk__cpu_slot *s = (cuzk__cpu_slot *)slot;
+    const cuzk_proving_key *key = slot->key->key;
+    const int64_t t = cuzk_now_ns();
+    if (!key->plan)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: a key without a witness plan", key->name);
+    cuzk_witness_free(s->made);
+    s->made = NULL;
+    const cuzk_status st = cuzk_witness_new(&s->made, key->r1cs);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for the witness");
+    CUZK_TRY(cuzk_witness_solve(s->made, key->plan, frees, n, s->key->cpu->pool, err));
+    const int64_t made = cuzk_now_ns() - t;
+    const cuzk_wires wires = {.bits = s->made->bits, .full = s->made->full, .montgomery = true};
+    CUZK_TRY(stage(slot, &wires, err));
+    s->stats.ns[CUZK_SUMS_WITNESS] = made;
+    return CUZK_OK;
+}
+
 static cuzk_status compute(cuzk_slot *slot, cuzk_err *err) {
     cuzk__cpu_slot *s = (cuzk__cpu_slot *)slot;
     const int64_t t0 = cuzk_now_ns();
@@ -258,6 +280,7 @@ cuzk_status cuzk_cpu_backend_open(cuzk_backend **out, cuzk_cpu_impl impl, cuzk_p
         .slot_new = slot_new,
         .slot_free = slot_free,
         .stage = stage,
+        .stage_inputs = stage_inputs,
         .compute = compute,
         .finish = finish,
         .plan = plan,

@@ -29,6 +29,7 @@ typedef struct cuzk__cpu_slot {
     cuzk_u256 *scalars;    /* full values gathered for one query */
     uint64_t *packed_bits; /* bits gathered for one query */
     size_t n, max_full, bit_words;
+    struct cuzk_witness *made; /* from free values */
     cuzk_wires wires;
     const uint8_t *plain;  /* n_full scalars */
     const cuzk_u256 *mont; /* the same; of compact systems only */

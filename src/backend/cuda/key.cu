@@ -451,6 +451,17 @@ static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_er
     return cuzk_cuda_ntt_scale_new(&k->from_coset, k->ntt, CUZK_NTT_INVERSE, &g, err);
 }
 
+cuzk_status cuzk__gpu_load_witness(cuzk_gpu_key *k, cuzk_cuda *dev, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    cuzk_witness_program *program;
+    if (!key->plan) return CUZK_OK;
+    CUZK_TRY(cuzk_witness_program_new(&program, key->plan, err));
+    const cuzk_status st = cuzk_cuda_witness_new(&k->witness, dev, program, err);
+    cuzk_witness_program_free(program);
+    if (st == CUZK_OK) k->bytes.rows += cuzk_cuda_witness_bytes(k->witness);
+    return st;
+}
+
 static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     if (key->r1cs) {
@@ -461,7 +472,7 @@ static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err
                                 key->log2_domain);
         CUZK_TRY(cuzk_cuda_r1cs_new(&k->r1cs, b->dev, key->r1cs, err));
         k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
-        return CUZK_OK;
+        return cuzk__gpu_load_witness(k, b->dev, err);
     }
     CUZK_TRY(cuzk__gpu_rows_load(&k->rows, b, key, err));
     k->bytes.rows = k->rows.bytes;
@@ -516,6 +527,7 @@ static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     cuzk_cuda_ntt_free(k->ntt);
     cuzk__gpu_rows_free(&k->rows, b);
     if (k->r1cs) cuzk_cuda_r1cs_free(k->r1cs);
+    cuzk_cuda_witness_free(k->witness);
     free_logs(b, k);
     cuzk_free(k);
 }

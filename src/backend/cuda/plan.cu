@@ -52,13 +52,14 @@ static cuzk_status plan_rows(cuzk_gpu_key *k, cuzk_cuda *probe, cuzk_err *err) {
     }
     CUZK_TRY(cuzk_cuda_r1cs_new(&k->r1cs, probe, key->r1cs, err));
     k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
-    return CUZK_OK;
+    return cuzk__gpu_load_witness(k, probe, err);
 }
 
 static void free_planned(cuzk_gpu_key *k) {
     for (cuzk__gpu_query &q : k->query)
         cuzk_cuda_msm_free(q.msm);
     if (k->r1cs) cuzk_cuda_r1cs_free(k->r1cs);
+    cuzk_cuda_witness_free(k->witness);
     cuzk_free(k);
 }
 

@@ -22,6 +22,7 @@
 #include "backend/cuda/open.h"
 #include "backend/cuda/sum_ops.cuh"
 #include "backend/cuda/two_steps.cuh"
+#include "backend/cuda/witness.h"
 
 extern "C" {
 #include "base/thread.h"
@@ -196,7 +197,8 @@ struct cuzk_gpu_key {
     cuzk_cuda_ntt_scale *to_coset, *from_coset;
     cuzk__gpu_rows rows;
     cuzk_cuda_r1cs *r1cs;
-    struct key_logs *logs; /* while a key of logarithms is loaded */
+    cuzk_cuda_witness *witness; /* of keys with a plan */
+    struct key_logs *logs;      /* while a key of logarithms is loaded */
     cuzk_cuda_key_bytes bytes;
     bool in_turn; /* sums one after another, in the same memory */
     cuzk__gpu_view view;
@@ -206,6 +208,8 @@ struct cuzk_gpu_key {
 enum {
     CUZK__EV_STAGED0,
     CUZK__EV_STAGED,
+    CUZK__EV_MAKE, /* the witness is made, behind that it is */
+    CUZK__EV_MADE,
     CUZK__EV_START,
     CUZK__EV_WIRES,
     CUZK__EV_EVAL,
@@ -228,10 +232,11 @@ struct cuzk_gpu_slot {
     cuzk__arena arena;
     cudaStream_t copy;
     cudaEvent_t ev[CUZK__EVENTS];
-    char *pinned; /* full values, bits, then results */
+    char *pinned; /* full values, bits (or free values, fault), then results */
     size_t pinned_bytes;
     uint64_t *bits;
-    char *full;
+    char *full, *frees; /* frees: of keys with a plan, as fault */
+    cuzk_cuda_witness_fault *fault;
     cuzk__gpu_result result[CUZK__QUERIES];
     bool montgomery, staged, computed;
     uint64_t number; /* of the proof, in the device's order */
@@ -259,12 +264,15 @@ cuzk_status cuzk__gpu_work_begin(cuzk__gpu_work *w, const cuzk_gpu_key *k,
 cuzk_status cuzk__gpu_work_end(cuzk__gpu_work *w, const cuzk_gpu_key *k, const cudaEvent_t *ends,
                                int n, uint64_t *number, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* A key's tables that make witnesses, on the device; adds their bytes to k->bytes.rows. */
+cuzk_status cuzk__gpu_load_witness(cuzk_gpu_key *k, cuzk_cuda *dev, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__gpu_key_load(cuzk_backend *b, cuzk_device_key **out, const cuzk_proving_key *key,
                                cuzk_err *err);
 void cuzk__gpu_key_free(cuzk_device_key *k);
 cuzk_status cuzk__gpu_slot_new(cuzk_device_key *k, cuzk_slot **out, cuzk_err *err);
 void cuzk__gpu_slot_free(cuzk_slot *s);
 cuzk_status cuzk__gpu_stage(cuzk_slot *s, const cuzk_wires *wires, cuzk_err *err);
+cuzk_status cuzk__gpu_stage_inputs(cuzk_slot *s, const cuzk_u256 *frees, size_t n, cuzk_err *err);
 cuzk_status cuzk__gpu_compute(cuzk_slot *s, cuzk_err *err);
 cuzk_status cuzk__gpu_finish(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_stats *stats,
                              cuzk_err *err);

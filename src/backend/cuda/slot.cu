@@ -29,21 +29,31 @@ static size_t bit_bytes(const cuzk_proving_key *key) {
     return key->n_bits ? (key->n_bits / 64 + 2) * 8 : 0;
 }
 
+/* Of the free values, and behind them what is at fault; 0 for keys that take witnesses. */
+static size_t free_bytes(const cuzk_proving_key *key) {
+    return key->plan ? (size_t)key->r1cs->n_free * sizeof(cuzk_u256) + 32 : 0;
+}
+
 /* Takes the slot's device memory out of its arena. */
 static cuzk_status lay_out(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     cuzk_cuda view = *backend_of(s)->dev;
     view.arena = &s->arena;
     CUZK_TRY(cuzk_cuda_alloc(&view, (void **)&s->full, full_bytes(key) + 32, err));
-    return cuzk_cuda_alloc(&view, (void **)&s->bits, bit_bytes(key) + 16, err);
+    CUZK_TRY(cuzk_cuda_alloc(&view, (void **)&s->bits, bit_bytes(key) + 16, err));
+    if (!key->plan) return CUZK_OK;
+    CUZK_TRY(cuzk_cuda_alloc(&view, (void **)&s->frees, free_bytes(key), err));
+    s->fault = (cuzk_cuda_witness_fault *)(s->frees + free_bytes(key) - 32);
+    return CUZK_OK;
 }
 
 size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key) {
     return ((full_bytes(key) + 32 + 255) & ~(size_t)255) +
-           ((bit_bytes(key) + 16 + 255) & ~(size_t)255);
+           ((bit_bytes(key) + 16 + 255) & ~(size_t)255) + ((free_bytes(key) + 255) & ~(size_t)255);
 }
 
-/* Pinned: the witness, then for each sum its counts, the list's last sums, the sorted sum. */
+/* Pinned: the witness or what it is made from, then for each sum its counts, the list's last sums,
+ * the sorted sum. */
 static size_t last_bytes(const cuzk__gpu_query *q) {
     return q->ops ? CUZK__SUM_LAST * q->ops->xyzz_bytes : 0;
 }
@@ -52,6 +62,7 @@ static size_t result_pinned(const cuzk__gpu_query *q) {
 }
 
 static size_t witness_pinned(const cuzk_proving_key *key) {
+    if (key->plan) return free_bytes(key);
     return (full_bytes(key) + bit_bytes(key) + 15) & ~(size_t)15;
 }
 
@@ -140,6 +151,7 @@ void cuzk__gpu_slot_free(cuzk_slot *base) {
 
 struct stage_job {
     cuzk_gpu_slot *s;
+    char *to;
     const char *from;
     size_t bytes, piece;
     int failed; /* a cudaError_t; written with atomic stores */
@@ -151,34 +163,65 @@ static void stage_piece(void *ctx, size_t i) {
     memcpy(j->s->pinned + at, j->from + at, n);
     cudaError_t e = cudaSetDevice(backend_of(j->s)->dev->ordinal);
     if (e == cudaSuccess)
-        e = cudaMemcpyAsync(j->s->full + at, j->s->pinned + at, n, cudaMemcpyHostToDevice,
-                            j->s->copy);
+        e = cudaMemcpyAsync(j->to + at, j->s->pinned + at, n, cudaMemcpyHostToDevice, j->s->copy);
     if (e != cudaSuccess) __atomic_store_n(&j->failed, (int)e, __ATOMIC_RELAXED);
+}
+
+/* The slot is free, and the upload begins. */
+static cuzk_status begin_stage(cuzk_gpu_slot *s, cuzk_err *err) {
+    CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
+    if (s->computed) CUZK_CUDA(cudaEventSynchronize(done_event(s)));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED0], s->copy));
+    return CUZK_OK;
+}
+
+/* Full or free values, by way of the pinned memory's beginning; then the upload ends. */
+static cuzk_status stage_values(cuzk_gpu_slot *s, char *to, const void *from, size_t bytes,
+                                cuzk_err *err) {
+    const size_t piece = bytes < (size_t)8 * STAGE_BIG_PIECE ? STAGE_PIECE : STAGE_BIG_PIECE;
+    stage_job job = {s, to, (const char *)from, bytes, piece, 0};
+    cuzk_pool_run(backend_of(s)->pool, (bytes + piece - 1) / piece, stage_piece, &job);
+    CUZK_CUDA((cudaError_t)job.failed);
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED], s->copy));
+    s->staged = true;
+    s->computed = false;
+    s->bytes_in = bytes;
+    s->bytes_out = 0;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk__gpu_stage_inputs(cuzk_slot *base, const cuzk_u256 *frees, size_t n,
+                                   cuzk_err *err) {
+    cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
+    const cuzk_proving_key *key = data_of(s);
+    if (!key->plan)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: a key without a witness plan", key->name);
+    if (n != key->r1cs->n_free)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "the circuit takes %u free values, not %zu",
+                            key->r1cs->n_free, n);
+    CUZK_TRY(begin_stage(s, err));
+    CUZK_TRY(stage_values(s, s->frees, frees, n * sizeof *frees, err));
+    s->montgomery = true;
+    return CUZK_OK;
 }
 
 cuzk_status cuzk__gpu_stage(cuzk_slot *base, const cuzk_wires *wires, cuzk_err *err) {
     cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
     const cuzk_proving_key *key = data_of(s);
     const size_t full = full_bytes(key), bits = bit_bytes(key);
-    CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
-    if (s->computed) CUZK_CUDA(cudaEventSynchronize(done_event(s)));
-    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED0], s->copy));
+    if (key->plan)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: slots of this key take free values",
+                            key->name);
+    CUZK_TRY(begin_stage(s, err));
     if (bits) {
         memcpy(s->pinned + full, wires->bits, bits - 8);
         memset(s->pinned + full + bits - 8, 0, 8);
         CUZK_CUDA(
             cudaMemcpyAsync(s->bits, s->pinned + full, bits, cudaMemcpyHostToDevice, s->copy));
     }
-    const size_t piece = full < (size_t)8 * STAGE_BIG_PIECE ? STAGE_PIECE : STAGE_BIG_PIECE;
-    stage_job job = {s, (const char *)wires->full, full, piece, 0};
-    cuzk_pool_run(backend_of(s)->pool, (full + piece - 1) / piece, stage_piece, &job);
-    CUZK_CUDA((cudaError_t)job.failed);
-    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED], s->copy));
+    CUZK_TRY(stage_values(s, s->full, wires->full, full, err));
     s->montgomery = wires->montgomery;
-    s->staged = true;
-    s->computed = false;
-    s->bytes_in = full + bits;
-    s->bytes_out = 0;
+    s->bytes_in += bits;
     return CUZK_OK;
 }
 
@@ -248,6 +291,21 @@ static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t af
     return CUZK_OK;
 }
 
+/* The witness from its free values. It is the slot's, so the proof before need not have ended. */
+static cuzk_status make_witness(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    const cuzk_cuda *dev = work_of(s)->main;
+    if (!key->plan) return CUZK_OK;
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_MAKE], dev->stream));
+    CUZK_TRY(
+        cuzk_cuda_witness_make(key_of(s)->witness, dev, s->frees, s->bits, s->full, s->fault, err));
+    CUZK_CUDA(cudaMemcpyAsync(s->pinned + free_bytes(key) - 32, s->fault, sizeof *s->fault,
+                              cudaMemcpyDeviceToHost, dev->stream));
+    CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_MADE], dev->stream));
+    s->bytes_out += sizeof *s->fault;
+    return CUZK_OK;
+}
+
 /* Plain values for the sums and for flat rows, Montgomery forms for compact ones. */
 static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
@@ -255,6 +313,7 @@ static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_cuda *dev = work_of(s)->main;
     char *plain = view_of(s)->plain ? view_of(s)->plain : s->full;
     CUZK_CUDA(cudaStreamWaitEvent(dev->stream, s->ev[CUZK__EV_STAGED], 0));
+    CUZK_TRY(make_witness(s, err));
     CUZK_TRY(cuzk__gpu_work_begin(work_of(s), key_of(s), err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_START], dev->stream));
     if (key->r1cs && !s->montgomery) {
@@ -450,6 +509,26 @@ cuzk_status cuzk__gpu_compute(cuzk_slot *base, cuzk_err *err) {
 
 /* ---- finish ---- */
 
+/* What the witness's kernels found, once the proof has ended. */
+static cuzk_status check_fault(const cuzk_gpu_slot *s, cuzk_err *err) {
+    const cuzk_proving_key *key = data_of(s);
+    cuzk_cuda_witness_fault fault;
+    if (!key->plan) return CUZK_OK;
+    memcpy(&fault, s->pinned + free_bytes(key) - 32, sizeof fault);
+    if (fault.free_value != UINT32_MAX)
+        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                            "free value %u is no field element, or no bit where one is needed",
+                            fault.free_value);
+    if (fault.row == UINT32_MAX) return CUZK_OK;
+    cuzk_buf path = CUZK_BUF_INIT;
+    cuzk_r1cs_row_path(key->r1cs, fault.row, &path);
+    (void)cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
+                       "row %u (%s): a wire that must be 0 or 1 is neither", fault.row,
+                       path.len ? path.data : "");
+    cuzk_buf_free(&path);
+    return CUZK_STATUS_BAD_INPUT;
+}
+
 static cuzk_status finish_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_point *out, cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
     const cuzk_curve *curve = data_of(s)->curve;
@@ -500,6 +579,10 @@ static cuzk_status read_times(const cuzk_gpu_slot *s, cuzk_sums_stats *stats, cu
     const cudaEvent_t *ev = s->ev;
     CUZK_TRY(
         stage_time(s, stats, CUZK_SUMS_UPLOAD, ev[CUZK__EV_STAGED0], ev[CUZK__EV_STAGED], err));
+    stats->ns[CUZK_SUMS_WITNESS] = 0;
+    if (data_of(s)->plan)
+        CUZK_TRY(
+            stage_time(s, stats, CUZK_SUMS_WITNESS, ev[CUZK__EV_MAKE], ev[CUZK__EV_MADE], err));
     CUZK_TRY(stage_time(s, stats, CUZK_SUMS_EVAL, ev[CUZK__EV_START], ev[CUZK__EV_EVAL], err));
     CUZK_TRY(stage_time(s, stats, CUZK_SUMS_NTT, ev[CUZK__EV_EVAL], ev[CUZK__EV_H], err));
     for (int id = 0; id < CUZK__QUERIES; id++)
@@ -522,5 +605,6 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *base, cuzk_groth16_sums *out, cuzk_sums_
     s->computed = false;
     for (int id = 0; id < CUZK__QUERIES; id++)
         CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));
+    CUZK_TRY(check_fault(s, err));
     return stats ? read_times(s, stats, err) : CUZK_OK;
 }

@@ -68,12 +68,22 @@ CUZK_GPU_HD void min_word(uint32_t *word, uint32_t v) {
 
 using fr_t = bls12_381_fr;
 
+inline unsigned misaligned; /* on the host: accesses that a device would refuse */
+
+#ifndef __CUDA_ARCH__
+CUZK_GPU_HD void check_aligned(const void *p) {
+    misaligned += (uintptr_t)p % 16 != 0;
+}
+#endif
+
+/* p is 16-byte aligned. */
 CUZK_GPU_HD void load8(uint32_t *r, const uint32_t *p) {
 #ifdef __CUDA_ARCH__
     const uint4 a = ((const uint4 *)p)[0], b = ((const uint4 *)p)[1];
     r[0] = a.x, r[1] = a.y, r[2] = a.z, r[3] = a.w;
     r[4] = b.x, r[5] = b.y, r[6] = b.z, r[7] = b.w;
 #else
+    check_aligned(p);
     copy_words<8>(r, p);
 #endif
 }
@@ -83,6 +93,7 @@ CUZK_GPU_HD void store8(uint32_t *p, const uint32_t *r) {
     ((uint4 *)p)[0] = make_uint4(r[0], r[1], r[2], r[3]);
     ((uint4 *)p)[1] = make_uint4(r[4], r[5], r[6], r[7]);
 #else
+    check_aligned(p);
     copy_words<8>(p, r);
 #endif
 }
@@ -265,14 +276,14 @@ CUZK_GPU_HD void do_bits(const witness_view &v, const cuzk_work_item &item, cons
     uint32_t x[8];
     load8(x, full_of(v, item, v.inputs[work.in0]));
     from_mont(x, x);
-    store8(v.bits + item.bit0 / 32, x); /* item.bit0 is a multiple of 64, the array of 16 bytes */
+    CUZK_UNROLL for (int k = 0; k < 8; k++) v.bits[item.bit0 / 32 + k] = x[k];
 }
 
 /* ---- Poseidon ---- */
 
 enum { HASH_LANES = 16, HASH_T_MAX = 12 };
 
-struct hash_shared {
+struct alignas(16) hash_shared {
     uint32_t s[2][HASH_T_MAX][8];    /* the state, of which s[cur] counts */
     uint32_t part[2][HASH_T_MAX][8]; /* products whose sum is element 0 */
     uint8_t pick[20], child[8];      /* which input each pick takes */

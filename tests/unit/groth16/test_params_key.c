@@ -4,6 +4,7 @@
 #include "bellperson.h"
 
 #include "backend/cpu/cpu.h"
+#include "circuit/fillers.h"
 #include "format/wtns.h"
 #include "groth16/assemble.h"
 
@@ -148,9 +149,70 @@ static void a_wrong_point(void **state) {
     sector_free(&s);
 }
 
+static void same_proof(const cuzk_proof *p, const cuzk_proof *q) {
+    assert_memory_equal(&p->a, &q->a, sizeof p->a);
+    assert_memory_equal(&p->b, &q->b, sizeof p->b);
+    assert_memory_equal(&p->c, &q->c, sizeof p->c);
+}
+
+/* A slot of a key with a plan proves from free values what it proves from the witness. */
+static void from_free_values(void **state) {
+    sector s;
+    cuzk_params *file;
+    cuzk_params_key *key;
+    cuzk_backend *cpu;
+    cuzk_device_key *dk;
+    cuzk_slot *slot;
+    cuzk_poseidon_set set;
+    cuzk_witness_plan *plan;
+    cuzk_proof proof[3];
+    cuzk_err err = {0};
+    const cuzk_u256 one = {{1, 0, 0, 0}};
+    const cuzk_prove_opts opts = {.r = &one, .s = &one};
+    cuzk_u256 frees[2] = {{{1, 0, 0, 0}}, {{2, 0, 0, 0}}}, public;
+    (void)state;
+    poseidon_sector(&s);
+    assert_int_equal(cuzk_poseidon_set_init(&set), CUZK_OK);
+    assert_int_equal(cuzk_circuit_plan(&plan, s.r, &set), CUZK_OK);
+    assert_int_equal(cuzk_witness_get(&public, s.w, 1), CUZK_OK);
+    if (cuzk_params_open(&file, KEYS "poseidon-preimage.params", NULL, NULL, NULL, &err))
+        fail_msg("%s", err.msg);
+    if (cuzk_params_key_new(&key, file, s.r, &s.density, NULL, NULL, &err)) fail_msg("%s", err.msg);
+    assert_int_equal(cuzk_cpu_backend_open(&cpu, CUZK_CPU_AUTO, NULL, &err), CUZK_OK);
+    assert_int_equal(cpu->ops->key_load(cpu, &dk, &key->key, &err), CUZK_OK);
+    assert_int_equal(cpu->ops->slot_new(dk, &slot, &err), CUZK_OK);
+    const cuzk_wires wires = wires_of(&s);
+    const cuzk_vk *vk = &key->vk.vk;
+    if (cuzk_groth16_prove_slot(slot, &wires, vk, &opts, &proof[0], NULL, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(cpu->ops->stage_inputs(slot, frees, 2, &err), CUZK_STATUS_USAGE);
+    key->key.plan = plan;
+    for (int i = 1; i < 3; i++) { /* the slot is used again */
+        if (cuzk_groth16_prove_inputs(slot, frees, 2, &public, vk, &opts, &proof[i], NULL, &err))
+            fail_msg("%s", err.msg);
+        same_proof(&proof[0], &proof[i]);
+    }
+    assert_int_equal(cpu->ops->stage_inputs(slot, frees, 1, &err), CUZK_STATUS_USAGE);
+    assert_int_equal(
+        cuzk_groth16_prove_inputs(slot, frees, 2, &one, vk, &opts, &proof[1], NULL, &err),
+        CUZK_STATUS_FALSE);
+    memset(&frees[1], 0xff, sizeof frees[1]);
+    assert_int_equal(
+        cuzk_groth16_prove_inputs(slot, frees, 2, &public, vk, &opts, &proof[1], NULL, &err),
+        CUZK_STATUS_BAD_INPUT);
+    cpu->ops->slot_free(slot);
+    cpu->ops->key_free(dk);
+    cpu->ops->close(cpu);
+    cuzk_params_key_free(key);
+    cuzk_params_free(file);
+    cuzk_witness_plan_free(plan);
+    cuzk_poseidon_set_fini(&set);
+    sector_free(&s);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reference_proofs),
-                                       cmocka_unit_test(either_form),
-                                       cmocka_unit_test(a_wrong_point)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_proofs), cmocka_unit_test(either_form),
+        cmocka_unit_test(from_free_values), cmocka_unit_test(a_wrong_point)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
