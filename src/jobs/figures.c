@@ -3,17 +3,13 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/mem.h"
+#include "circuit/fillers.h"
 #include "groth16/assemble.h"
 #include "groth16/params_key.h"
 #include "r1cs/figures.h"
 #include "witness/witness.h"
 
 #include <string.h>
-
-cuzk__witness_layout cuzk__jobs_witness_layout(const cuzk_r1cs *r) {
-    const size_t full = (cuzk_witness_bits_bytes(r) + 63) & ~(size_t)63;
-    return (cuzk__witness_layout){full, full + cuzk_witness_full_bytes(r)};
-}
 
 static cuzk_status plan_on_cpu(const cuzk_jobs *j, const cuzk_proving_key *shape,
                                cuzk_backend_plan *out, cuzk_err *err) {
@@ -49,16 +45,21 @@ static cuzk_status of_system(cuzk_jobs *j, const cuzk_circuit *c, const cuzk_r1c
                              cuzk__figures *f, cuzk_err *err) {
     cuzk_r1cs_density density;
     cuzk_proving_key shape;
+    cuzk_witness_plan *plan;
     if (cuzk_r1cs_density_of(&density, r) != CUZK_OK) return cuzk__jobs_no_memory(err);
     cuzk_status st = cuzk_params_key_shape(&shape, r, &density, err);
     cuzk_r1cs_density_free(&density);
     if (st != CUZK_OK) return st;
-    const uint64_t rows = cuzk_r1cs_bytes(r);
-    f->host = sizeof(cuzk__jobs_key) + rows + cuzk_witness_plan_bytes(r) +
-              (uint64_t)r->n_inputs * shape.curve->g1.point_size;
-    f->witness = cuzk__jobs_witness_layout(r).bytes;
-    f->scratch = (uint64_t)r->n_free * sizeof(cuzk_u256);
-    return on_device(j, c->name, &shape, rows + cuzk_params_key_bytes(&shape), f, err);
+    if (cuzk_circuit_plan(&plan, r, &j->set) != CUZK_OK) return cuzk__jobs_no_memory(err);
+    shape.plan = plan;
+    f->host = sizeof(cuzk__jobs_key) + (uint64_t)r->n_inputs * shape.curve->g1.point_size;
+    f->n_free = r->n_free;
+    f->witness = (uint64_t)r->n_free * sizeof(cuzk_u256);
+    const uint64_t own =
+        cuzk_r1cs_bytes(r) + cuzk_witness_plan_bytes(r) + cuzk_params_key_bytes(&shape);
+    st = on_device(j, c->name, &shape, own, f, err);
+    cuzk_witness_plan_free(plan);
+    return st;
 }
 
 static bool kept(cuzk_jobs *j, const cuzk_circuit *c, cuzk__figures *out) {

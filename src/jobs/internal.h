@@ -38,7 +38,8 @@ typedef struct cuzk__figures {
     const cuzk_circuit *circuit; /* whose, while they are kept */
     uint64_t host;               /* of the key, in the daemon */
     uint64_t device, slot;       /* of the key and of a slot on the device */
-    uint64_t witness, scratch;   /* of one witness */
+    uint64_t witness, scratch;   /* of one witness, or of the free values it is made from */
+    uint32_t n_free;             /* of a circuit */
 } cuzk__figures;
 
 /* Of a circuit: worked out once (seconds for the largest), then kept. */
@@ -46,13 +47,6 @@ cuzk_status cuzk__jobs_figures(cuzk_jobs *j, const cuzk_circuit *c, cuzk__figure
                                cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__jobs_zkey_figures(cuzk_jobs *j, const char *name, const cuzk_zkey *zk,
                                     cuzk__figures *out, cuzk_err *err) CUZK_MUST_CHECK;
-
-/* Where the parts of a compact witness are in its memory. */
-typedef struct cuzk__witness_layout {
-    size_t full; /* the bits are at 0 */
-    size_t bytes;
-} cuzk__witness_layout;
-cuzk__witness_layout cuzk__jobs_witness_layout(const cuzk_r1cs *r);
 
 /* ---- keys of the daemon ---- */
 
@@ -62,8 +56,7 @@ typedef struct cuzk__jobs_key {
     uint32_t loads;              /* key_load without their key_free */
     uint32_t refs;               /* those, and calls that use it */
     const cuzk_circuit *circuit; /* NULL: circom's */
-    cuzk_r1cs *r1cs;
-    cuzk_witness_plan *plan;
+    uint32_t n_free;             /* values that a circuit's witness is made from */
     cuzk_params_vk params_vk;
     char *zkey; /* path of circom's; not mapped, so that nobody can cut it under the daemon */
     uint32_t zkey_wires;

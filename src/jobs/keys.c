@@ -1,16 +1,13 @@
-/* The daemon's part of keys: constraint system, witness plan, verifying key. */
+/* The daemon's part of keys: verifying key, and what else proofs are assembled from. */
 #include "jobs/internal.h"
 
 #include "base/mem.h"
-#include "circuit/fillers.h"
 #include "keys/keys.h"
 
 #include <string.h>
 
 static void drop(cuzk__jobs_key *k) {
     if (!k) return;
-    cuzk_witness_plan_free(k->plan);
-    cuzk_r1cs_free(k->r1cs);
     cuzk_params_vk_free(&k->params_vk);
     cuzk_vk_free(&k->zkey_vk);
     cuzk_free(k->zkey);
@@ -22,8 +19,9 @@ static cuzk_status load_circuit(cuzk_jobs *j, cuzk__jobs_key *k, cuzk_err *err) 
                                  .allow_insecure = j->config.keys.allow_insecure,
                                  .pool = j->config.pool};
     CUZK_TRY(cuzk_circuit_prover_vk_open(&k->params_vk, &k->insecure, k->circuit, &opts, err));
-    CUZK_TRY(cuzk_circuit_compact(&k->r1cs, k->circuit, err));
-    if (cuzk_circuit_plan(&k->plan, k->r1cs, &j->set) != CUZK_OK) return cuzk__jobs_no_memory(err);
+    cuzk__figures f;
+    CUZK_TRY(cuzk__jobs_figures(j, k->circuit, &f, err));
+    k->n_free = f.n_free;
     const cuzk_params_vk *v = &k->params_vk;
     k->vk = &v->vk;
     k->points = (cuzk_proving_key){.curve = v->vk.curve,

@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu.h"
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "circuit/fillers.h"
 #include "groth16/assemble.h"
 #include "groth16/params_key.h"
 #include "jobs/internal.h"
@@ -18,12 +19,13 @@ typedef struct device_key {
     struct device_key *next;
     char name[CUZK_ENGINE_KEY_NAME];
     cuzk_r1cs *r1cs; /* of a circuit */
+    cuzk_witness_plan *plan;
     cuzk_circuit_key *circuit;
     cuzk_zkey *zkey; /* of circom */
     cuzk_proving_key flat;
     const cuzk_proving_key *data;
     cuzk_device_key *device;
-    size_t full, witness; /* where full values begin in a witness, and its bytes */
+    size_t witness; /* bytes that a partition comes as: of a circuit free values */
 } device_key;
 
 typedef struct slot {
@@ -48,6 +50,7 @@ typedef struct device {
 
 struct cuzk_local {
     cuzk_local_config config;
+    cuzk_poseidon_set set;
     device devices[CUZK_LOCAL_DEVICES];
 };
 
@@ -59,10 +62,15 @@ cuzk_status cuzk_local_new(cuzk_local **out, const cuzk_local_config *config, cu
                             CUZK_LOCAL_DEVICES);
     if (cuzk_alloc((void **)&l, 1, sizeof *l) != CUZK_OK) return cuzk__jobs_no_memory(err);
     l->config = *config;
+    if (cuzk_poseidon_set_init(&l->set) != CUZK_OK) {
+        cuzk_free(l);
+        return cuzk__jobs_no_memory(err);
+    }
     for (uint32_t i = 0; i < CUZK_LOCAL_DEVICES; i++)
         if (pthread_mutex_init(&l->devices[i].lock, NULL) != 0) {
             while (i-- > 0)
                 (void)pthread_mutex_destroy(&l->devices[i].lock);
+            cuzk_poseidon_set_fini(&l->set);
             cuzk_free(l);
             return cuzk__jobs_no_memory(err);
         }
@@ -117,6 +125,7 @@ static void drop_key(const device *d, device_key *k) {
     if (!k) return;
     if (k->device) d->backend->ops->key_free(k->device);
     cuzk_circuit_key_free(k->circuit);
+    cuzk_witness_plan_free(k->plan);
     cuzk_r1cs_free(k->r1cs);
     cuzk_zkey_free(k->zkey);
     cuzk_free(k);
@@ -124,16 +133,16 @@ static void drop_key(const device *d, device_key *k) {
 
 static cuzk_status read_circuit(const cuzk_local *l, device_key *k, const cuzk_circuit *c,
                                 cuzk_err *err) {
-    const cuzk_keys_opts opts = {.dir = l->config.keys.params_dir,
-                                 .allow_insecure = l->config.keys.allow_insecure,
-                                 .pool = l->config.pool,
-                                 .data_only = true};
+    cuzk_keys_opts opts = {.dir = l->config.keys.params_dir,
+                           .allow_insecure = l->config.keys.allow_insecure,
+                           .pool = l->config.pool,
+                           .data_only = true};
     CUZK_TRY(cuzk_circuit_compact(&k->r1cs, c, err));
+    if (cuzk_circuit_plan(&k->plan, k->r1cs, &l->set) != CUZK_OK) return cuzk__jobs_no_memory(err);
+    opts.plan = k->plan;
     CUZK_TRY(cuzk_circuit_key_open(&k->circuit, c, k->r1cs, &opts, err));
     k->data = cuzk_circuit_key_data(k->circuit);
-    const cuzk__witness_layout at = cuzk__jobs_witness_layout(k->r1cs);
-    k->full = at.full;
-    k->witness = at.bytes;
+    k->witness = (size_t)k->r1cs->n_free * sizeof(cuzk_u256);
     return CUZK_OK;
 }
 
@@ -205,21 +214,27 @@ static cuzk_status key_free(void *self, uint32_t n, const char *key, cuzk_err *e
     return CUZK_OK;
 }
 
-static cuzk_status plan_circuit(const device *d, const cuzk_circuit *c, cuzk_backend_plan *out,
-                                uint64_t *own, cuzk_err *err) {
+static cuzk_status plan_circuit(const cuzk_local *l, const device *d, const cuzk_circuit *c,
+                                cuzk_backend_plan *out, uint64_t *own, cuzk_err *err) {
     cuzk_r1cs_density density;
     cuzk_proving_key shape;
+    cuzk_witness_plan *plan = NULL;
     cuzk_r1cs *r;
     CUZK_TRY(cuzk_circuit_compact(&r, c, err));
     cuzk_status st = cuzk_r1cs_density_of(&density, r);
     if (st == CUZK_OK) {
         st = cuzk_params_key_shape(&shape, r, &density, err);
         cuzk_r1cs_density_free(&density);
+        if (st == CUZK_OK && cuzk_circuit_plan(&plan, r, &l->set) != CUZK_OK)
+            st = cuzk__jobs_no_memory(err);
+        shape.plan = plan;
         if (st == CUZK_OK) st = d->backend->ops->plan(d->backend, &shape, out, err);
-        if (st == CUZK_OK) *own = cuzk_r1cs_bytes(r) + cuzk_params_key_bytes(&shape);
+        if (st == CUZK_OK)
+            *own = cuzk_r1cs_bytes(r) + cuzk_witness_plan_bytes(r) + cuzk_params_key_bytes(&shape);
     } else {
         cuzk__jobs_no_memory(err);
     }
+    cuzk_witness_plan_free(plan);
     cuzk_r1cs_free(r);
     return st;
 }
@@ -243,7 +258,7 @@ cuzk_status cuzk_local_plan(cuzk_local *l, uint32_t n, const char *key, cuzk_bac
     uint64_t own = 0;
     CUZK_TRY(get(l, n, &d, err));
     CUZK_TRY(cuzk__jobs_where(&w, &l->config.keys, key, err));
-    const cuzk_status st = w.circuit ? plan_circuit(d, w.circuit, out, &own, err)
+    const cuzk_status st = w.circuit ? plan_circuit(l, d, w.circuit, out, &own, err)
                                      : plan_zkey(d, w.path, out, &own, err);
     cuzk_free(w.path);
     if (st == CUZK_OK && !d->own_memory) out->key += own;
@@ -269,10 +284,9 @@ static cuzk_status stage(void *self, uint32_t n, uint32_t number, const char *ke
     s->key = k;
     s->staged = false;
     if (!s->slot) CUZK_TRY(ops->slot_new(k->device, &s->slot, err));
-    const cuzk_wires wires = {.bits = k->r1cs ? w->data : NULL,
-                              .full = (const uint8_t *)w->data + k->full,
-                              .montgomery = k->r1cs != NULL};
-    const cuzk_status st = ops->stage(s->slot, &wires, err);
+    const cuzk_wires wires = {.full = w->data};
+    const cuzk_status st = k->r1cs ? ops->stage_inputs(s->slot, w->data, k->r1cs->n_free, err)
+                                   : ops->stage(s->slot, &wires, err);
     s->staged = st == CUZK_OK;
     if (st != CUZK_OK) empty_slot(d, s);
     return st;
@@ -344,6 +358,7 @@ void cuzk_local_free(cuzk_local *l) {
         close_device(l, i);
     for (int i = 0; i < CUZK_LOCAL_DEVICES; i++)
         (void)pthread_mutex_destroy(&l->devices[i].lock);
+    cuzk_poseidon_set_fini(&l->set);
     cuzk_free(l);
 }
 

@@ -126,18 +126,17 @@ static cuzk_status stopped(const atomic_bool *cancel, cuzk_err *err) {
     return cuzk_err_set(err, CUZK_STATUS_FAILED, "cancelled");
 }
 
+/* The free values: the device's process makes the witness from them. */
 cuzk_status cuzk__job_witness_filecoin(cuzk_jobs *j, const cuzk__job *job, const cuzk__jobs_key *k,
                                        uint32_t partition, const atomic_bool *cancel,
                                        cuzk_engine_witness *out, cuzk_err *err) {
-    const cuzk__witness_layout at = cuzk__jobs_witness_layout(k->r1cs);
+    const size_t n = k->n_free;
     cuzk_pool *pool = j->config.pool;
     CUZK_TRY(stopped(cancel, err));
     CUZK_TRY(cuzk_vanilla_check(job->vanilla, partition, 1, &j->set, pool, NULL, err));
     CUZK_TRY(stopped(cancel, err));
-    CUZK_TRY(cuzk__witness_open(out, at.bytes, err));
-    cuzk_witness w = {k->r1cs, out->data, (cuzk_u256 *)(void *)((uint8_t *)out->data + at.full)};
-    CUZK_TRY(cuzk_vanilla_witness(job->vanilla, partition, k->plan, &w, pool, err));
-    return stopped(cancel, err);
+    CUZK_TRY(cuzk__witness_open(out, n * sizeof(cuzk_u256), err));
+    return cuzk_vanilla_free_values(job->vanilla, partition, out->data, n, err);
 }
 
 cuzk_status cuzk__job_answer_filecoin(cuzk_jobs *j, const cuzk__job *job, const cuzk__jobs_key *k,

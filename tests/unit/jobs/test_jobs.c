@@ -94,7 +94,7 @@ static void figures_are_those_of_what_is_loaded(void **state) {
     if (cuzk_circuit_compact(&r, c, &err)) fail_msg("%s", err.msg);
     if (cuzk_circuit_key_open(&key, c, r, &opts, &err)) fail_msg("%s", err.msg);
     const uint64_t rows = cuzk_r1cs_bytes(r);
-    assert_in_range(plan.host, rows, rows + (1 << 20));
+    assert_in_range(plan.host, 1, 1 << 20); /* rows are the worker's */
     assert_in_range(plan.device, rows + plan.size, rows + plan.size + plan.size / 2);
     cuzk_circuit_key_free(key);
     cuzk_r1cs_free(r);
