@@ -157,7 +157,7 @@ test('the command line, and what cannot be proved', async (t) => {
   const id = d.cuzk('submit', 'wpost', wpost.input).stdout.trim();
   const awaited = d.cuzk('await', id, out, '--json');
   assert.equal(awaited.status, 0, awaited.stderr);
-  assert.equal(JSON.parse(awaited.stdout).kind, 'window_post');
+  assert.equal(JSON.parse(awaited.stdout).proof_kind, 'window_post');
   cuzkOk('wpost', 'verify', wpost.input, out, ...state.flags);
 
   // As without --addr.
