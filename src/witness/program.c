@@ -267,10 +267,9 @@ static cuzk_status add_item(cuzk_work_builder *b, const place *p) {
 
 static cuzk_status add_items(cuzk_work_builder *b, const place *places, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        cuzk_work_step *last = (cuzk_work_step *)b->steps.data + b->steps.n - 1;
         if (i > 0 && places[i].level == places[i - 1].level &&
             places[i].kind == places[i - 1].kind) {
-            last->n_items++;
+            ((cuzk_work_step *)b->steps.data)[b->steps.n - 1].n_items++;
         } else {
             const cuzk_work_step step = {places[i].kind, i, 1};
             if (!cuzk_vec_push(&b->steps, &step)) return CUZK_STATUS_NO_MEMORY;
