@@ -2,7 +2,9 @@
 # The runtime is linked statically and loads the driver when first used, so that programs start on
 # machines without one.
 option(CUZK_CUDA "Build the CUDA backend" OFF)
+set(CUZK_STATIC_NEEDS -lpthread) # of whoever links a static library of ours
 if(CUZK_CUDA)
+  set(CUZK_STATIC_NEEDS -lstdc++ -ldl -lrt -lpthread)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 90)
   endif()

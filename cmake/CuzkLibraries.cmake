@@ -21,12 +21,11 @@ endif()
 
 # With CUDA its runtime, which is static, goes into the static libraries too; what it needs of the
 # system is left to whoever links them. Groups of C++ sections are dissolved: their names become
-# local, so that nobody else's copy may stand in for them.
-set(CUZK_STATIC_NEEDS -lpthread)
+# local, so that nobody else's copy may stand in for them; those that are unique in a process stay
+# as they are unless they were made weak before.
 if(CUZK_CUDA)
   set(CUZK_CUDART_A $<TARGET_FILE:CUDA::cudart_static>)
   set(CUZK_STATIC_LD -Wl,--force-group-allocation)
-  set(CUZK_STATIC_NEEDS -lstdc++ -ldl -lrt -lpthread)
 endif()
 list(JOIN CUZK_STATIC_NEEDS " " CUZK_PC_NEEDS)
 
@@ -63,6 +62,7 @@ function(cuzk_exported_library name module syms)
     COMMAND ${CMAKE_C_COMPILER} -r -nostdlib ${roots} ${CUZK_STATIC_LD} -o ${object} -Wl,--start-group
             $<TARGET_FILE:cuzk_internal> ${CUZK_JANSSON_PIC_A} ${CUZK_XXHASH_A} ${CUZK_CUDART_A}
             -Wl,--end-group
+    COMMAND ${CMAKE_OBJCOPY} --wildcard --weaken-symbol=_Z* ${object}
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${syms} ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
     COMMAND ${CMAKE_AR} rcs ${archive} ${object}
