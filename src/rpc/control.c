@@ -148,6 +148,7 @@ static void drain(cuzk_rpc *r, cuzk_grpc_call *call) {
     while (st == CUZK_STATUS_BUSY && next_slice(end, &slice) && !cuzk_grpc_call_over(call) &&
            !atomic_load(&r->stopping))
         st = cuzk_engine_drain(r->engine, req->checkpoint, slice, &err);
+    cuzk__rpc_health_refresh(r); /* the first time may have come before the engine heard of it */
     if (st == CUZK_OK) {
         cuzk__v1__drain_response__init(&m);
         (void)cuzk__rpc_reply(call, &m);
