@@ -11,6 +11,10 @@
 
 static const char cuda[] = "cuda";
 
+/* Of a device's memory: never given out, so that a partition waits where a few bytes more than
+ * planned are taken; and what the tables of a large key leave to other keys. */
+static const size_t margin = (size_t)512 << 20, leave = (size_t)4 << 30;
+
 /* The ordinal of "cuda", "cuda:N" or "cuda:UUID" (any beginning of one that is unique). */
 static cuzk_status find_cuda(const char *word, int *ordinal, cuzk_err *err) {
     const char *name = word + sizeof cuda - 1;
@@ -27,7 +31,8 @@ static cuzk_status find_cuda(const char *word, int *ordinal, cuzk_err *err) {
 
 static cuzk_status open_cuda(worker_device *d, cuzk_backend **out, cuzk_engine_device_info *info,
                              cuzk_err *err) {
-    cuzk_cuda_options options = {.threads = d->threads};
+    cuzk_cuda_options options = {
+        .threads = d->threads, .tables = true, .leave = leave, .sleep = true};
     cuzk_cuda_info i;
     CUZK_TRY(find_cuda(d->word, &options.ordinal, err));
     CUZK_TRY(cuzk_cuda_backend_open(out, &options, err));
@@ -40,7 +45,7 @@ static cuzk_status open_cuda(worker_device *d, cuzk_backend **out, cuzk_engine_d
     snprintf(info->name, sizeof info->name, "%.95s", i.name);
     snprintf(info->uuid, sizeof info->uuid, "%.63s", i.uuid);
     info->memory_total = i.bytes_total;
-    info->memory_free = i.bytes_free;
+    info->memory_free = i.bytes_free > margin ? i.bytes_free - margin : 0;
     return CUZK_OK;
 }
 #endif

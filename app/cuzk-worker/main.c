@@ -30,6 +30,7 @@ static const char help[] =
     "  --params DIR           Filecoin's keys (FIL_PROOFS_PARAMETER_CACHE)\n"
     "  --zkeys DIR            circom's keys\n"
     "  --allow-insecure-keys  take development keys\n"
+    "  --insecure-seed HEX    make Filecoin's keys from this seed instead of reading them\n"
     "  --inject WHAT:STEP[:K] for tests: crash, hang, error, sticky or flip at the K-th open,\n"
     "                         key_load, key_free, stage, compute or finish (flip: finish)\n"
     "  --version\n";
@@ -55,7 +56,7 @@ static bool number(const char *text, unsigned long most, unsigned long *out) {
 
 /* An exit code, or -1 to go on. */
 static int parse(int argc, char **argv, options *o) {
-    enum { FD = 256, DEVICE, THREADS, PARAMS, ZKEYS, INSECURE, INJECT, HELP, VERSION };
+    enum { FD = 256, DEVICE, THREADS, PARAMS, ZKEYS, INSECURE, SEED, INJECT, HELP, VERSION };
     static const struct option table[] = {
         {"fd", required_argument, NULL, FD},
         {"device", required_argument, NULL, DEVICE},
@@ -63,6 +64,7 @@ static int parse(int argc, char **argv, options *o) {
         {"params", required_argument, NULL, PARAMS},
         {"zkeys", required_argument, NULL, ZKEYS},
         {"allow-insecure-keys", no_argument, NULL, INSECURE},
+        {"insecure-seed", required_argument, NULL, SEED},
         {"inject", required_argument, NULL, INJECT},
         {"help", no_argument, NULL, HELP},
         {"version", no_argument, NULL, VERSION},
@@ -91,6 +93,9 @@ static int parse(int argc, char **argv, options *o) {
             break;
         case INSECURE:
             o->local.keys.allow_insecure = true;
+            break;
+        case SEED:
+            o->local.keys.seed = optarg;
             break;
         case INJECT:
             o->inject = optarg;

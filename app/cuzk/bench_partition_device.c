@@ -25,30 +25,13 @@ typedef struct resident {
     cuzk_slot *slot;
 } resident;
 
-static bool read_seed(const char *hex, uint8_t *out, size_t *n) {
-    const size_t len = strlen(hex);
-    unsigned v;
-    if (len == 0 || len % 2 || len > 128 || strspn(hex, "0123456789abcdefABCDEF") != len)
-        return false;
-    for (*n = 0; 2 * *n < len; ++*n) {
-        if (sscanf(hex + 2 * *n, "%2x", &v) != 1) return false;
-        out[*n] = (uint8_t)v;
-    }
-    return true;
-}
-
 /* The key's logarithms, which the device multiplies out when it loads them. */
 static cuzk_status make_key(cuzk_bench *b, resident *r, cuzk_err *err) {
     const int64_t t = cuzk_now_ns();
     const char *name = r->p.v->circuit->name;
-    uint8_t seed[64];
-    size_t n;
     cuzk_toxic toxic;
     cuzk_r1cs_density density;
-    if (!read_seed(b->seed, seed, &n))
-        return cuzk_err_set(err, CUZK_STATUS_USAGE,
-                            "--insecure-seed wants an even number of hexadecimal digits up to 128");
-    CUZK_TRY(cuzk_toxic_from_seed(&toxic, cuzk_curve_get(CUZK_BLS12_381), seed, n, err));
+    CUZK_TRY(cuzk_toxic_from_hex(&toxic, cuzk_curve_get(CUZK_BLS12_381), b->seed, err));
     cuzk_status st = cuzk_r1cs_density_of(&density, r->p.r1cs);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory for %s", name);
     st =

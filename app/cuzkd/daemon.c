@@ -167,6 +167,9 @@ static cuzk_status start(daemon_state *d, cuzk_err *err) {
     CUZK_TRY(cuzkd_providers_open(&d->providers, d->settings, d->options->mock, err));
     cuzk_log(d->options->mock ? CUZK_LOG_WARN : CUZK_LOG_INFO, "daemon", NULL, "%s",
              d->providers.what);
+    if (*d->settings->insecure_seed)
+        LOG(WARN, "srs.insecure_seed: every Filecoin key is made from a seed that stands in the "
+                  "settings. PROOFS MADE HERE ARE WORTH NOTHING outside this test");
     CUZK_TRY(open_engine(d, err));
     CUZK_TRY(cuzk_net_loop_new(&d->loop, err));
     CUZK_TRY(

@@ -55,6 +55,10 @@ static void make_command(real *r, uint32_t i, const cuzkd_settings *s) {
         w[n++] = s->zkey_dir;
     }
     if (s->allow_insecure) w[n++] = "--allow-insecure-keys";
+    if (*s->insecure_seed) {
+        w[n++] = "--insecure-seed";
+        w[n++] = s->insecure_seed;
+    }
     r->commands[i] = w;
 }
 
@@ -92,7 +96,8 @@ static cuzk_status plan_on_worker(void *ctx, const char *key, cuzk_backend_plan 
 static cuzk_status open_jobs(real *r, const cuzkd_settings *s, cuzk_err *err) {
     cuzk_jobs_config config = {.keys = {.params_dir = *s->param_cache ? s->param_cache : NULL,
                                         .zkey_dir = *s->zkey_dir ? s->zkey_dir : NULL,
-                                        .allow_insecure = s->allow_insecure},
+                                        .allow_insecure = s->allow_insecure,
+                                        .seed = *s->insecure_seed ? s->insecure_seed : NULL},
                                .device_threads = (unsigned)s->gpu_threads};
     if (cuzk_pool_new(&r->pool, (unsigned)s->witness_threads) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot start threads");

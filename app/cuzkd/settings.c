@@ -137,6 +137,12 @@ cuzk_status cuzkd_settings_check(const cuzkd_settings *s, cuzk_err *err) {
         const char *device;
         CUZK_TRY(cuzkd_reserve_parse(s->reserve.items[i], &kind, &device, err));
     }
+    if (*s->insecure_seed && !s->allow_insecure)
+        return BAD(err, "srs.insecure_seed wants srs.allow_insecure_keys: its keys are "
+                        "development keys");
+    const size_t digits = strlen(s->insecure_seed);
+    if (digits % 2 || digits > 128 || strspn(s->insecure_seed, "0123456789abcdefABCDEF") != digits)
+        return BAD(err, "srs.insecure_seed wants an even number of hexadecimal digits, up to 128");
     if (s->request_memory < s->max_message)
         return BAD(err, "limits.request_memory is less than limits.max_message");
     return CUZK_OK;

@@ -39,6 +39,7 @@ typedef struct cuzkd_settings {
     char param_cache[CUZKD_PATH], zkey_dir[CUZKD_PATH];
     cuzk_cfg_list preload;
     bool allow_insecure;
+    char insecure_seed[132]; /* hexadecimal; empty: none */
     /* jobs */
     uint64_t retention_ns, retention_count, spool_max;
     /* limits */

@@ -123,6 +123,9 @@ static const cuzk_cfg_entry entries[] = {
      "Keys loaded at the start and never evicted, such as winning-32g and porep-32g."},
     {"srs.allow_insecure_keys", CUZK_CFG_BOOL, AT(allow_insecure), 0, 0, "false", 0,
      "Take development keys; their maker can forge proofs."},
+    {"srs.insecure_seed", CUZK_CFG_TEXT, AT(insecure_seed), TEXT_OF(insecure_seed), "", 0,
+     "For development: Filecoin's keys are made on the GPUs from this seed (hexadecimal), no file "
+     "is read, and the proofs are worth nothing. Wants allow_insecure_keys."},
     {"circom.zkey_dir", CUZK_CFG_TEXT, AT(zkey_dir), TEXT_OF(zkey_dir), "", 0,
      "Directory of circom keys: NAME.zkey is the key NAME; empty: none."},
     {"jobs.retention", CUZK_CFG_DURATION, AT(retention_ns), 0, 3650 * DAYS, "24h", 0,

@@ -57,6 +57,24 @@ cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const
     return CUZK_OK;
 }
 
+cuzk_status cuzk_toxic_from_hex(cuzk_toxic *out, const cuzk_curve *curve, const char *hex,
+                                cuzk_err *err) {
+    enum { MOST = 64 };
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    uint8_t seed[MOST];
+    const size_t n = strlen(hex);
+    if (n == 0 || n % 2 || n > 2 * (size_t)MOST || strspn(hex, digits) != n)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "an insecure seed wants an even number of hexadecimal digits, up to "
+                            "%d",
+                            2 * MOST);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned digit = (unsigned)(strchr(digits, hex[i]) - digits) % 16;
+        seed[i / 2] = (uint8_t)(i % 2 ? seed[i / 2] << 4 | digit : digit);
+    }
+    return cuzk_toxic_from_seed(out, curve, seed, n / 2, err);
+}
+
 static void add_row(const setup *s, const cuzk_circom_r1cs_row *row, const cuzk_u256 *l) {
     for (int k = 0; k < 3; k++) {
         const uint8_t *t = row->lc[k].terms;

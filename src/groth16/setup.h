@@ -22,6 +22,10 @@ typedef struct cuzk_toxic {
 cuzk_status cuzk_toxic_from_seed(cuzk_toxic *out, const cuzk_curve *curve, const void *seed,
                                  size_t n, cuzk_err *err) CUZK_MUST_CHECK;
 
+/* The same from the seed's hexadecimal digits: an even number of them, 2 to 128; USAGE. */
+cuzk_status cuzk_toxic_from_hex(cuzk_toxic *out, const cuzk_curve *curve, const char *hex,
+                                cuzk_err *err) CUZK_MUST_CHECK;
+
 typedef struct cuzk_setup_stats {
     uint64_t points[2]; /* made in G1 and G2, but for the handful of a verifying key */
     cuzk_multiples_stats made;
@@ -60,5 +64,11 @@ cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs
                                     const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
                                     const char *name, bool folded, cuzk_pool *pool,
                                     cuzk_err *err) CUZK_MUST_CHECK;
+
+/* The verifying key of that key alone. Free with cuzk_params_vk_free. Needs about 130 bytes of
+ * memory for each wire and 32 for each row of the domain. */
+cuzk_status cuzk_groth16_setup_vk(cuzk_params_vk *out, const cuzk_r1cs *r1cs,
+                                  const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
+                                  const char *name, cuzk_pool *pool, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif

@@ -365,6 +365,14 @@ static void drop_columns(setup *s) {
     }
 }
 
+/* Columns, constants and the verifying key. */
+static cuzk_status make_beginning(setup *s, cuzk_err *err) {
+    CUZK_TRY(columns(s, err));
+    constants(s);
+    CUZK_TRY(cuzk__points_open(&s->source, s->curve, NULL, s->n.ic, 0, s->pool, err));
+    return make_vk(s, err);
+}
+
 static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     cuzk_u256 *logs[4] = {NULL, NULL, NULL, NULL};
     cuzk_params_counts count = s->n;
@@ -375,11 +383,7 @@ static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     const size_t n[4] = {count.h, count.l, count.a, count.b};
     const section which[4] = {SECTION_H, SECTION_L, SECTION_A, SECTION_B};
     char *name = NULL;
-    CUZK_TRY(columns(s, err));
-    constants(s);
-    CUZK_TRY(cuzk__points_open(&s->source, s->curve, NULL, s->n.ic, 0, s->pool, err));
-    CUZK_TRY(make_vk(s, err));
-    cuzk_status st = CUZK_OK;
+    cuzk_status st = make_beginning(s, err);
     for (int i = 0; i < 4 && st == CUZK_OK; i++) {
         if (i >= 2) list_dense(s, which[i]);
         st = section_logs(s, which[i], n[i], &logs[i], err);
@@ -407,28 +411,47 @@ static cuzk_status make_logs(setup *s, cuzk_params_key **out, cuzk_err *err) {
     return st;
 }
 
+/* Of a key without a file. */
+static void begin(setup *s, const cuzk_r1cs *r1cs, const cuzk_r1cs_density *density,
+                  const cuzk_toxic *toxic, const char *name, cuzk_params_vk *vk, cuzk_pool *pool) {
+    *s = (setup){.r = r1cs,
+                 .density = density,
+                 .toxic = toxic,
+                 .name = name,
+                 .curve = cuzk_curve_get(CUZK_BLS12_381),
+                 .fr = r1cs->fr,
+                 .pool = pool,
+                 .vk = vk};
+    memset(vk, 0, sizeof *vk);
+    cuzk_params_counts_of(&s->n, r1cs, density);
+    s->n_wires = (size_t)s->n.ic + s->n.l;
+    while ((uint64_t)1 << s->log2n <= s->n.h)
+        s->log2n++;
+}
+
 cuzk_status cuzk_groth16_setup_logs(cuzk_params_key **out, const cuzk_r1cs *r1cs,
                                     const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
                                     const char *name, bool folded, cuzk_pool *pool, cuzk_err *err) {
     cuzk_params_vk vk;
-    setup s = {.r = r1cs,
-               .density = density,
-               .toxic = toxic,
-               .name = name,
-               .curve = cuzk_curve_get(CUZK_BLS12_381),
-               .fr = r1cs->fr,
-               .folded = folded,
-               .pool = pool,
-               .vk = &vk};
+    setup s;
     *out = NULL;
-    memset(&vk, 0, sizeof vk);
-    cuzk_params_counts_of(&s.n, r1cs, density);
-    s.n_wires = (size_t)s.n.ic + s.n.l;
-    while ((uint64_t)1 << s.log2n <= s.n.h)
-        s.log2n++;
+    begin(&s, r1cs, density, toxic, name, &vk, pool);
+    s.folded = folded;
     cuzk_status st = allocate(&s, err);
     if (st == CUZK_OK) st = make_logs(&s, out, err);
     cuzk_params_vk_free(&vk);
+    release(&s);
+    return st;
+}
+
+cuzk_status cuzk_groth16_setup_vk(cuzk_params_vk *out, const cuzk_r1cs *r1cs,
+                                  const cuzk_r1cs_density *density, const cuzk_toxic *toxic,
+                                  const char *name, cuzk_pool *pool, cuzk_err *err) {
+    setup s;
+    begin(&s, r1cs, density, toxic, name, out, pool);
+    cuzk_status st = allocate(&s, err);
+    if (st == CUZK_OK) st = make_beginning(&s, err);
+    if (st != CUZK_OK) cuzk_params_vk_free(out);
     release(&s);
     return st;
 }

@@ -27,6 +27,7 @@ typedef struct cuzk_jobs_keys {
     const char *params_dir; /* NULL: keys/keys.h's default */
     const char *zkey_dir;   /* NULL: no circom keys */
     bool allow_insecure;    /* keys/keys.h */
+    const char *seed;       /* keys/keys.h: Filecoin's keys are made from it, for GPUs; or NULL */
 } cuzk_jobs_keys;
 
 typedef struct cuzk_jobs_config {

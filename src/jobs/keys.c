@@ -17,6 +17,7 @@ static void drop(cuzk__jobs_key *k) {
 static cuzk_status load_circuit(cuzk_jobs *j, cuzk__jobs_key *k, cuzk_err *err) {
     const cuzk_keys_opts opts = {.dir = j->config.keys.params_dir,
                                  .allow_insecure = j->config.keys.allow_insecure,
+                                 .seed = j->config.keys.seed,
                                  .pool = j->config.pool};
     CUZK_TRY(cuzk_circuit_prover_vk_open(&k->params_vk, &k->insecure, k->circuit, &opts, err));
     cuzk__figures f;

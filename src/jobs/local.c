@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct device_key {
@@ -135,6 +136,7 @@ static cuzk_status read_circuit(const cuzk_local *l, device_key *k, const cuzk_c
                                 cuzk_err *err) {
     cuzk_keys_opts opts = {.dir = l->config.keys.params_dir,
                            .allow_insecure = l->config.keys.allow_insecure,
+                           .seed = l->config.keys.seed,
                            .pool = l->config.pool,
                            .data_only = true};
     CUZK_TRY(cuzk_circuit_compact(&k->r1cs, c, err));
@@ -267,6 +269,17 @@ cuzk_status cuzk_local_plan(cuzk_local *l, uint32_t n, const char *key, cuzk_bac
 
 /* ---- partitions ---- */
 
+/* Memory of a device that somebody else takes for a while: the partition waits for it. */
+static cuzk_status new_slot(const device *d, const device_key *k, cuzk_slot **out, cuzk_err *err) {
+    enum { TRIES = 100 };
+    const struct timespec pause = {0, 100000000};
+    for (int i = 0;; i++) {
+        const cuzk_status st = d->backend->ops->slot_new(k->device, out, err);
+        if (st != CUZK_STATUS_NO_MEMORY || !d->own_memory || i == TRIES) return st;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static cuzk_status stage(void *self, uint32_t n, uint32_t number, const char *key,
                          const cuzk_engine_witness *w, cuzk_err *err) {
     device *d;
@@ -283,7 +296,7 @@ static cuzk_status stage(void *self, uint32_t n, uint32_t number, const char *ke
     if (s->key != k) empty_slot(d, s);
     s->key = k;
     s->staged = false;
-    if (!s->slot) CUZK_TRY(ops->slot_new(k->device, &s->slot, err));
+    if (!s->slot) CUZK_TRY(new_slot(d, k, &s->slot, err));
     const cuzk_wires wires = {.full = w->data};
     const cuzk_status st = k->r1cs ? ops->stage_inputs(s->slot, w->data, k->r1cs->n_free, err)
                                    : ops->stage(s->slot, &wires, err);

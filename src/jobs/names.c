@@ -166,7 +166,7 @@ cuzk_status cuzk__jobs_list(const cuzk_jobs_keys *keys,
         char *path;
         uint64_t size;
         CUZK_TRY(cuzk__jobs_params(&path, &size, keys, c, err));
-        put(ctx, c->name, path, size > 0);
+        put(ctx, c->name, path, size > 0 || keys->seed);
         cuzk_free(path);
     }
     listing l = {put, ctx, keys->zkey_dir, CUZK_OK, err};

@@ -89,7 +89,7 @@ static cuzk_status circuit_plan(cuzk_jobs *j, const cuzk_circuit *c, cuzk_engine
     uint64_t size;
     CUZK_TRY(cuzk__jobs_params(&path, &size, &j->config.keys, c, err));
     cuzk_status st = CUZK_OK;
-    if (!size)
+    if (!size && !j->config.keys.seed)
         st = cuzk_err_set(err, CUZK_STATUS_NOT_FOUND,
                           "%s: no such file: the key of %s must be in this directory; fetch the "
                           "published one, or make a development key with `cuzk setup --circuit %s`",

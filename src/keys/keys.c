@@ -108,6 +108,54 @@ static cuzk_status open_and_load(cuzk_circuit_key *k, const cuzk_r1cs_density *d
     return st;
 }
 
+/* ---- keys from a seed, without files ---- */
+
+static cuzk_status seed_secrets(cuzk_toxic *toxic, const char *name, const cuzk_keys_opts *opts,
+                                cuzk_err *err) {
+    if (!opts->allow_insecure)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "%s: a key from a seed is a development key, and none is allowed",
+                            name);
+    return cuzk_toxic_from_hex(toxic, cuzk_curve_get(CUZK_BLS12_381), opts->seed, err);
+}
+
+static cuzk_status make_from_seed(cuzk_circuit_key *k, const cuzk_r1cs_density *density,
+                                  const cuzk_keys_opts *opts, cuzk_err *err) {
+    const char *name = k->files.circuit->name;
+    cuzk_toxic toxic;
+    if (!opts->data_only)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s: only a GPU takes a key from a seed", name);
+    CUZK_TRY(seed_secrets(&toxic, name, opts, err));
+    k->insecure = true;
+    const cuzk_status st =
+        cuzk_groth16_setup_logs(&k->key, k->r1cs, density, &toxic, name, false, k->pool, err);
+    cuzk_wipe(&toxic, sizeof toxic);
+    return st;
+}
+
+static cuzk_status vk_from_seed(cuzk_params_vk *vk, const cuzk_circuit *circuit,
+                                const cuzk_keys_opts *opts, cuzk_err *err) {
+    cuzk_r1cs_density density;
+    cuzk_toxic toxic;
+    cuzk_r1cs *r1cs;
+    CUZK_TRY(seed_secrets(&toxic, circuit->name, opts, err));
+    cuzk_status st = cuzk_circuit_compact(&r1cs, circuit, err);
+    if (st == CUZK_OK) {
+        st = cuzk_r1cs_density_of(&density, r1cs);
+        if (st != CUZK_OK) {
+            (void)cuzk_err_set(err, st, "not enough memory for %s", circuit->name);
+        } else {
+            st = cuzk_groth16_setup_vk(vk, r1cs, &density, &toxic, circuit->name, opts->pool, err);
+            cuzk_r1cs_density_free(&density);
+        }
+        cuzk_r1cs_free(r1cs);
+    }
+    cuzk_wipe(&toxic, sizeof toxic);
+    return st;
+}
+
+/* ---- */
+
 static cuzk_status open_device(cuzk_circuit_key *k, cuzk_err *err) {
     CUZK_TRY(cuzk_cpu_backend_open(&k->cpu, CUZK_CPU_AUTO, k->pool, err));
     return k->cpu->ops->key_load(k->cpu, &k->device, &k->key->key, err);
@@ -131,7 +179,8 @@ cuzk_status cuzk_circuit_key_open(cuzk_circuit_key **out, const cuzk_circuit *ci
     }
     if (st == CUZK_OK) {
         cuzk_params_counts_of(&k->counts, r1cs, &density);
-        st = open_and_load(k, &density, opts, err);
+        st = opts->seed ? make_from_seed(k, &density, opts, err)
+                        : open_and_load(k, &density, opts, err);
         cuzk_r1cs_density_free(&density);
     }
     if (st == CUZK_OK) k->key->key.plan = opts->plan;
@@ -277,6 +326,10 @@ static cuzk_status open_vk(cuzk_params_vk *vk, bool *insecure, const cuzk_circui
     cuzk_map map;
     bool development = false;
     memset(vk, 0, sizeof *vk);
+    if (opts->seed) {
+        if (insecure) *insecure = true;
+        return vk_from_seed(vk, circuit, opts, err);
+    }
     CUZK_TRY(cuzk__files_of(&files, circuit, opts->dir, err));
     cuzk_status st = need_file(&files, CUZK__VK, err);
     if (st == CUZK_OK) st = cuzk_map_file(&map, files.path[CUZK__VK], err);

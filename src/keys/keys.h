@@ -36,6 +36,10 @@ typedef struct cuzk_keys_opts {
                             `--allow-insecure-keys` */
     cuzk_pool *pool;     /* may be NULL; must outlive the key */
     FILE *progress;      /* bars of long steps; NULL: silent */
+    const char *seed;    /* hexadecimal; NULL: files. No file is read: the key is made from this
+                            seed (groth16/setup.h), which anybody can do who knows it. Wants
+                            allow_insecure; a proving key also data_only: it holds logarithms for a
+                            device (cuzk_proving_key.logs) */
     bool data_only;      /* for another backend: nothing is made ready on the CPU, and
                             cuzk_circuit_key_prove means nothing */
     const cuzk_witness_plan *plan; /* of r1cs: slots of other backends take free values

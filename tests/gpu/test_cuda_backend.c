@@ -342,18 +342,19 @@ static void planned(void **state) {
         {CUZK_BLS12_381, 12, 2000, 3000, CUZK_H_COEFFICIENTS, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+        const bool tables = i % 2;
         test_key k;
-        test_device d = {.backend = cuda[0]};
+        test_device d = {.backend = cuda[tables]};
         cuzk_backend_plan plan;
         cuzk_cuda_key_bytes b;
         cuzk_err err = {0};
-        test_key_make(&k, &shapes[i]);
-        if (cuda[0]->ops->plan(cuda[0], &k.key, &plan, &err)) fail_msg("%s", err.msg);
+        test_key_make(&k, &shapes[i / 2]);
+        if (d.backend->ops->plan(d.backend, &k.key, &plan, &err)) fail_msg("%s", err.msg);
         test_device_load(&d, &k.key);
         cuzk_cuda_backend_key_bytes(d.key, &b);
-        assert_int_equal(b.tables, 0);
-        const size_t key = b.points + b.rows + b.transforms + b.work;
+        assert_true(tables == (b.tables > 0));
+        const size_t key = b.points + b.tables + b.rows + b.transforms + b.work;
         assert_in_range(plan.key, key, key + key / 10);
         assert_int_equal(plan.slot, b.slot);
         assert_true(plan.slot_pin >= k.key.n_full * 32);

@@ -82,11 +82,11 @@ static void prove_often(unsigned log2_domain, size_t n_full, bool tables) {
     for (int i = 0; i < RUNS; i++) {
         const cuzk_backend_ops *ops = d.backend->ops;
         cuzk_slot *slot[2] = {d.slot, second.slot};
-        for (int k = 0; k < 2; k++)
-            if (ops->stage(slot[k], &w[k].wires, &err) || ops->compute(slot[k], &err))
+        for (int j = 0; j < 2; j++)
+            if (ops->stage(slot[j], &w[j].wires, &err) || ops->compute(slot[j], &err))
                 fail_msg("%s", err.msg);
-        for (int k = 0; k < 2; k++)
-            if (ops->finish(slot[k], &sums, NULL, &err)) fail_msg("%s", err.msg);
+        for (int j = 0; j < 2; j++)
+            if (ops->finish(slot[j], &sums, NULL, &err)) fail_msg("%s", err.msg);
     }
     assert_int_equal(allocations, 0);
     assert_int_equal(pageable, 0);

@@ -50,6 +50,7 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
     b->tables = options->tables;
     b->in_turn = options->in_turn;
     b->sleeps = options->sleep;
+    b->leave = options->leave;
     if (pthread_mutex_init(&b->loading, NULL) != 0 ||
         pthread_mutex_init(&b->work.lock, NULL) != 0) {
         cuzk_free(b);
@@ -61,6 +62,9 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
     }
     CUZK_TRY_GOTO(cuzk_cuda_open(&b->dev, options->ordinal, err), fail);
     CUZK_TRY_GOTO(cuzk__gpu_work_open(b, err), fail);
+    cuzk_cuda_info info;
+    CUZK_TRY_GOTO(cuzk_cuda_get_info(b->dev, &info, err), fail);
+    b->memory = info.bytes_free;
     st = cuzk_pool_new(&b->pool, options->threads);
     if (st != CUZK_OK) {
         (void)cuzk_err_set(err, st, "cannot start %u threads", options->threads);

@@ -235,16 +235,47 @@ static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, 
     return send_all(&w, q->one_base, 1, err);
 }
 
-/* Decides between comb and sorted sums, and takes the memory for the points. */
-static cuzk_status take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
-                               cuzk_err *err) {
-    const unsigned bits = k->base.key->curve->fr->bits;
-    const size_t size = q->ops->point_bytes, others = q->n - q->n_full;
+static bool measures(const cuzk_gpu_backend *b) {
+    return b->dev->arena && b->dev->arena->measuring;
+}
+
+/* A key that fills the device leaves what it can to H's table, where most of the work is. */
+static bool is_large(const cuzk_gpu_key *k) {
+    return k->base.key->log2_domain >= 26;
+}
+
+/* Free device memory; a plan is for a device that holds nothing else. */
+static cuzk_status free_bytes(const cuzk_gpu_backend *b, size_t *bytes, cuzk_err *err) {
+    if (measures(b)) {
+        const size_t used = b->dev->arena->used;
+        *bytes = b->memory > used ? b->memory - used : 0;
+        return CUZK_OK;
+    }
     cuzk_cuda_info info;
     CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    *bytes = info.bytes_free;
+    return CUZK_OK;
+}
+
+/* Of it, what a key's tables may take. */
+static cuzk_status room(const cuzk_gpu_backend *b, const cuzk_gpu_key *k, size_t *bytes,
+                        cuzk_err *err) {
+    const size_t leave = is_large(k) ? b->leave : 0;
+    CUZK_TRY(free_bytes(b, bytes, err));
+    *bytes = *bytes > leave ? *bytes - leave : 0;
+    return CUZK_OK;
+}
+
+/* Decides between comb and sorted sums, and takes the memory for the points. */
+cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
+                                  cuzk_err *err) {
+    const unsigned bits = k->base.key->curve->fr->bits;
+    const size_t size = q->ops->point_bytes, others = q->n - q->n_full;
+    size_t free;
+    CUZK_TRY(room(b, k, &free, err));
     const uint32_t most = h ? COMB_MOST_H : COMB_MOST_WIRES;
     size_t limit = (h ? COMB_BYTES_H : COMB_BYTES_WIRES) * (q->group == CUZK_G1 ? 1 : 2);
-    if (limit > info.bytes_free / 8) limit = info.bytes_free / 8;
+    if (limit > free / 8) limit = free / 8;
     q->window = 0;
     if (b->tables && q->n_full > 0 && q->n_full <= most) {
         for (unsigned w = COMB_WIDEST; w >= COMB_NARROWEST && !q->window; w--) {
@@ -283,21 +314,19 @@ static cuzk_status fill_comb(cuzk_gpu_backend *b, cuzk_curve_id curve, const cuz
 }
 
 /* Comb or sorted: whatever follows the bases. */
-static cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
-                                size_t h_limit, cuzk_err *err) {
+cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
+                                   size_t h_limit, cuzk_err *err) {
     const cuzk_curve_id curve = k->base.key->curve->id;
-    if (q->window) return fill_comb(b, curve, q, err);
+    if (q->window) return measures(b) ? CUZK_OK : fill_comb(b, curve, q, err);
     if (q->n_full == 0) return CUZK_OK;
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    size_t free;
+    CUZK_TRY(room(b, k, &free, err));
     cuzk_cuda_msm_config c = {};
     c.curve = curve;
     c.group = q->group;
     c.n = q->n_full;
     c.factor = b->tables ? 0 : 1;
-    /* a key that fills the device leaves what it can to H's table, where most of the work is */
-    const size_t share = k->base.key->log2_domain >= 26 ? 128 : 8;
-    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : info.bytes_free / share;
+    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : free / (is_large(k) ? 128 : 8) + 1;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
     cuzk_cuda_msm_info m;
@@ -319,13 +348,13 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
         CUZK_TRY_GOTO(q->ops->prepare(err), done);
-        CUZK_TRY_GOTO(take_points(b, k, q, false, err), done);
+        CUZK_TRY_GOTO(cuzk__gpu_take_points(b, k, q, false, err), done);
         CUZK_TRY_GOTO(cuzk_cuda_alloc(b->dev, &mem, (size_t)f.n * 4, err), done);
         q->slots = (uint32_t *)mem;
         k->bytes.points += (size_t)f.n * 4;
         CUZK_TRY_GOTO(cuzk__ring_upload(b, q->slots, f.slots, (size_t)f.n * 4, err), done);
         CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, k, from, &f, err), done);
-        CUZK_TRY_GOTO(finish_query(b, k, q, 0, err), done);
+        CUZK_TRY_GOTO(cuzk__gpu_finish_query(b, k, q, 0, err), done);
     }
 done:
     free_finite(&f);
@@ -359,17 +388,17 @@ static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t 
  * bases, which a table holds too, go when there is one. */
 static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t bases,
                                   size_t *limit, cuzk_err *err) {
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    size_t free;
+    CUZK_TRY(room(b, k, &free, err));
     const size_t others = CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN, taken = b->work.arena.size;
-    *limit = info.bytes_free;
+    *limit = free + 1;
     for (;;) {
         cuzk_cuda_msm_info m;
         size_t work;
         CUZK_TRY(measure_h(b, k, *limit, &m, &work, err));
         if (m.factor == 1) break;
         const size_t more = work > taken ? work - taken : 0;
-        if (m.table_bytes + more + others <= info.bytes_free + bases) break;
+        if (m.table_bytes <= free && m.table_bytes + more + others <= free + bases) break;
         *limit = m.table_bytes - 1;
     }
     return CUZK_OK;
@@ -377,24 +406,24 @@ static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, si
 
 /* Sums side by side, if there is memory for it. */
 static cuzk_status choose_turns(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
     const cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     cuzk_cuda_msm_info m = {};
+    size_t room;
+    CUZK_TRY(free_bytes(b, &room, err));
     if (q->msm) cuzk_cuda_msm_get_info(q->msm, &m);
-    size_t room = info.bytes_free + b->work.arena.size;
+    room += b->work.arena.size;
     if (m.factor > 1) room += (size_t)q->n * q->ops->point_bytes; /* bases that go */
     k->in_turn = b->in_turn || k->bytes.work + CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN > room;
     return k->in_turn ? cuzk__gpu_work_bytes(k, &k->bytes.work, err) : CUZK_OK;
 }
 
-static cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     const size_t bases = (size_t)q->n * q->ops->point_bytes;
     size_t limit = 1;
     k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
     if (!q->window) CUZK_TRY(choose_h_table(b, k, bases, &limit, err));
-    CUZK_TRY(finish_query(b, k, q, limit, err));
+    CUZK_TRY(cuzk__gpu_finish_query(b, k, q, limit, err));
     CUZK_TRY(cuzk__gpu_work_bytes(k, &k->bytes.work, err));
     CUZK_TRY(choose_turns(b, k, err));
     if (!q->msm) return CUZK_OK;
@@ -417,7 +446,7 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     q->ops = cuzk__sum_group(key->curve->id, CUZK_G1);
     q->n = q->n_full = 1u << key->log2_domain;
     CUZK_TRY(q->ops->prepare(err));
-    CUZK_TRY(take_points(b, k, q, true, err));
+    CUZK_TRY(cuzk__gpu_take_points(b, k, q, true, err));
     const size_t size = q->ops->point_bytes;
     const size_t count = (size_t)q->n - (key->h_form == CUZK_H_COEFFICIENTS ? 1 : 0);
     point_writer w = writer(b, k, q, q->points);
@@ -426,7 +455,7 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
         CUZK_CUDA(cudaMemsetAsync((char *)q->points + count * size, 0, size, b->dev->stream));
     if (!values)
         CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
-    return finish_h(b, k, err);
+    return cuzk__gpu_finish_h(b, k, err);
 }
 
 static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {

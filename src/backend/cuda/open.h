@@ -15,11 +15,12 @@ typedef struct cuzk_cuda_options {
     unsigned threads; /* of the host, to copy witnesses and to drive sums; 0: one per core */
     bool tables;      /* make tables of multiples when a key is loaded: loading takes up to seconds
                          and gigabytes, every proof less time */
-    bool sleep;       /* threads sleep while they wait for the device, for whoever else needs the
-                         cores: each wait ends tens of microseconds later. The first backend of a
-                         process decides for all on the device. */
-    bool in_turn;     /* the sums of a proof one after another, in the same memory: slower, and
-                         what large keys on small devices get in any case */
+    size_t leave; /* bytes that the tables of a large key (2^26 rows and more) leave to others */
+    bool sleep;   /* threads sleep while they wait for the device, for whoever else needs the
+                     cores: each wait ends tens of microseconds later. The first backend of a
+                     process decides for all on the device. */
+    bool in_turn; /* the sums of a proof one after another, in the same memory: slower, and
+                     what large keys on small devices get in any case */
 } cuzk_cuda_options;
 
 /* NO_DEVICE without a driver or such a device. Closed by ops->close, after its keys are freed. */

@@ -131,6 +131,7 @@ struct cuzk_gpu_backend {
     cuzk_cuda *dev; /* loading */
     cuzk_pool *pool;
     bool tables, sleeps, in_turn;
+    size_t memory, leave;    /* free when it was opened; open.h */
     pthread_mutex_t loading; /* guards dev and ring */
     cuzk__ring ring;
     cuzk__gpu_work work;
@@ -280,6 +281,13 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_sta
 size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key);
 /* Pinned host bytes of a slot. */
 size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
+/* The decisions of loading, for plan.cu: comb or sorted, memory for the points; what follows them;
+ * the same of H. On a backend whose handle measures they only count. */
+cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
+                                  cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
+                                   size_t h_limit, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__gpu_plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
                            cuzk_err *err);
 

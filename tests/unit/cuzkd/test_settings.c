@@ -145,6 +145,9 @@ static void what_is_wrong_is_said(void **state) {
         {"[gpus]\nreserve = [\"winning=0\"]\n", "wants KIND=DEVICE"},
         {"[gpus]\nreserve = [\"winning_post=\"]\n", "wants KIND=DEVICE"},
         {"[limits]\nrequest_memory = \"1MiB\"\n", "limits.request_memory is less"},
+        {"[srs]\ninsecure_seed = \"00\"\n", "srs.insecure_seed wants srs.allow_insecure_keys"},
+        {"[srs]\nallow_insecure_keys = true\ninsecure_seed = \"0x\"\n",
+         "srs.insecure_seed wants an even number of hexadecimal digits"},
         {"[gpu]\ndevices = []\n", "did you mean `gpus.devices`?"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -94,6 +94,18 @@ static void compare(void (*make)(sector *s), unsigned threads) {
     assert_memory_equal(p->delta1, l->delta1, p->curve->g1.point_size);
     assert_memory_equal(p->delta2, l->delta2, p->curve->g2.point_size);
     assert_memory_equal(p->ic, l->ic, p->n_inputs * p->curve->g1.point_size);
+    /* the verifying key alone */
+    cuzk_params_vk vk;
+    if (cuzk_groth16_setup_vk(&vk, s.r, &s.density, &toxic, "vk", pool, &err))
+        fail_msg("%s", err.msg);
+    cuzk_buf bytes[2] = {CUZK_BUF_INIT, CUZK_BUF_INIT};
+    cuzk_params_vk_to_bytes(&vk, &bytes[0]);
+    cuzk_params_vk_to_bytes(&points->vk, &bytes[1]);
+    assert_true(bytes[0].len > 0 && bytes[0].len == bytes[1].len);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].len);
+    cuzk_buf_free(&bytes[0]);
+    cuzk_buf_free(&bytes[1]);
+    cuzk_params_vk_free(&vk);
     cuzk_params_key_free(logs);
     cuzk_params_key_free(points);
     sector_free(&s);
@@ -104,6 +116,27 @@ static void same_key(void **state) {
     (void)state;
     compare(cubic_sector, 1);
     compare(poseidon_sector, 2);
+}
+
+/* The digits stand for the bytes of a seed, in both cases of letters. */
+static void hexadecimal(void **state) {
+    static const char *const bad[] = {"", "0", "0g", "x0", " 00", "00 "};
+    const cuzk_curve *curve = cuzk_curve_get(CUZK_BLS12_381);
+    cuzk_toxic want, got;
+    cuzk_err err = {0};
+    char digits[131] = {0};
+    (void)state;
+    memset(&want, 0, sizeof want);
+    memset(&got, 0, sizeof got);
+    assert_int_equal(cuzk_toxic_from_seed(&want, curve, "\x01\xaf\xfe", 3, &err), CUZK_OK);
+    assert_int_equal(cuzk_toxic_from_hex(&got, curve, "01aFfE", &err), CUZK_OK);
+    assert_memory_equal(&want, &got, sizeof want);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(cuzk_toxic_from_hex(&got, curve, bad[i], &err), CUZK_STATUS_USAGE);
+    memset(digits, '7', 128);
+    assert_int_equal(cuzk_toxic_from_hex(&got, curve, digits, &err), CUZK_OK);
+    memset(digits, '7', 130);
+    assert_int_equal(cuzk_toxic_from_hex(&got, curve, digits, &err), CUZK_STATUS_USAGE);
 }
 
 /* Secrets that make a wire vanish are refused, and nothing is left behind. */
@@ -283,6 +316,7 @@ static void columns_in_ranges(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_key),
+        cmocka_unit_test(hexadecimal),
         cmocka_unit_test(vanishing_wire),
         cmocka_unit_test(folded_keys),
         cmocka_unit_test(columns_in_ranges),
