@@ -222,6 +222,42 @@ static void proving(void **state) {
 
 /* ---- which keys are taken ---- */
 
+/* A key from a seed: what setup would write for it, without a file, and only where it is allowed.
+ */
+static void from_a_seed(void **state) {
+    const cuzk_circuit *c = cuzk_circuit_find("wpost-2k");
+    cuzk_keys_opts opts = {.dir = "/nowhere", .seed = "00", .pool = pool, .data_only = true};
+    cuzk_circuit_key *key;
+    cuzk_params_vk vk;
+    cuzk_r1cs *r1cs;
+    cuzk_err err = {0};
+    bool insecure = false;
+    (void)state;
+    assert_int_equal(cuzk_circuit_compact(&r1cs, c, &err), CUZK_OK);
+    assert_int_equal(cuzk_circuit_prover_vk_open(&vk, &insecure, c, &opts, &err),
+                     CUZK_STATUS_USAGE);
+    assert_int_equal(cuzk_circuit_key_open(&key, c, r1cs, &opts, &err), CUZK_STATUS_USAGE);
+    opts.allow_insecure = true;
+    if (cuzk_circuit_prover_vk_open(&vk, &insecure, c, &opts, &err)) fail_msg("%s", err.msg);
+    assert_true(insecure);
+    if (cuzk_circuit_key_open(&key, c, r1cs, &opts, &err)) fail_msg("%s", err.msg);
+    const cuzk_proving_key *data = cuzk_circuit_key_data(key);
+    assert_true(data->logs && cuzk_circuit_key_is_insecure(key));
+    assert_int_equal(data->n_inputs, vk.vk.n_public + 1);
+    assert_memory_equal(data->ic, vk.vk.ic, data->n_inputs * vk.vk.curve->g1.point_size);
+    assert_memory_equal(data->delta2, &vk.vk.delta2, vk.vk.curve->g2.point_size);
+    assert_memory_equal(data->beta1, &vk.beta1, vk.vk.curve->g1.point_size);
+    cuzk_circuit_key_free(key);
+    cuzk_params_vk_free(&vk);
+    /* the CPU takes no logarithms, and seeds are hexadecimal */
+    opts.data_only = false;
+    assert_int_equal(cuzk_circuit_key_open(&key, c, r1cs, &opts, &err), CUZK_STATUS_USAGE);
+    opts.seed = "0";
+    assert_int_equal(cuzk_circuit_prover_vk_open(&vk, &insecure, c, &opts, &err),
+                     CUZK_STATUS_USAGE);
+    cuzk_r1cs_free(r1cs);
+}
+
 static void which_keys_are_taken(void **state) {
     sector s;
     cuzk__files f, other;
@@ -339,7 +375,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_the_reference),       cmocka_unit_test(proving),
         cmocka_unit_test(which_keys_are_taken),        cmocka_unit_test(looking_at_a_directory),
-        cmocka_unit_test(large_keys_of_the_reference),
+        cmocka_unit_test(large_keys_of_the_reference), cmocka_unit_test(from_a_seed),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
