@@ -315,10 +315,8 @@ static void columns_in_ranges(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_key),
-        cmocka_unit_test(hexadecimal),
-        cmocka_unit_test(vanishing_wire),
-        cmocka_unit_test(folded_keys),
+        cmocka_unit_test(same_key),          cmocka_unit_test(hexadecimal),
+        cmocka_unit_test(vanishing_wire),    cmocka_unit_test(folded_keys),
         cmocka_unit_test(columns_in_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
