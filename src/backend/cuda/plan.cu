@@ -52,7 +52,7 @@ static cuzk_status plan_others(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_
     }
     CUZK_TRY(cuzk_cuda_r1cs_new(&k->r1cs, b->dev, key->r1cs, err));
     k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
-    return cuzk__gpu_load_witness(k, probe, err);
+    return cuzk__gpu_load_witness(k, b->dev, err);
 }
 
 static void free_planned(cuzk_gpu_key *k) {
