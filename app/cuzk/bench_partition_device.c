@@ -59,6 +59,10 @@ static cuzk_status open_key(cuzk_bench *b, resident *r, cuzk_err *err) {
 }
 
 static cuzk_status load(cuzk_bench *b, resident *r, int64_t *load_ns, cuzk_err *err) {
+    CUZK_TRY(cuzk_bench_partition_load(&r->p, b, err));
+    CUZK_TRY(cuzk_statement_of_vanilla(&r->statement, r->p.v, err));
+    CUZK_TRY(cuzk_statement_publics(&r->publics, r->statement, 0, r->p.v->partitions, err));
+    CUZK_TRY(open_key(b, r, err));
     CUZK_TRY(cuzk_device_open(&b->device, b->threads, true, err));
     const cuzk_backend_ops *ops = b->device.backend->ops;
     const int64_t t = cuzk_now_ns();
@@ -68,18 +72,12 @@ static cuzk_status load(cuzk_bench *b, resident *r, int64_t *load_ns, cuzk_err *
     return CUZK_OK;
 }
 
-static void unload_device(cuzk_bench *b, resident *r) {
+static void unload(cuzk_bench *b, resident *r) {
     if (b->device.backend) {
         b->device.backend->ops->slot_free(r->slot);
         b->device.backend->ops->key_free(r->device_key);
     }
-    r->slot = NULL;
-    r->device_key = NULL;
     cuzk_device_close(&b->device);
-}
-
-static void unload(cuzk_bench *b, resident *r) {
-    unload_device(b, r);
     cuzk_circuit_key_free(r->key);
     cuzk_params_key_free(r->made);
     cuzk_free(r->publics);
@@ -250,22 +248,7 @@ static cuzk_status run(cuzk_bench *b, resident *r, cuzk_bench_device_series *s, 
     snprintf(variant, sizeof variant, "%s warm_verified", r->p.v->circuit->name);
     cuzk_bench_device_add(b, &b->device, r->device_key, r->data, s, "partition", variant,
                           s->wall_ns);
-    return b->n_vram > 1 ? CUZK_OK : all_partitions(b, r, s, err);
-}
-
-/* With each size of --vram, or once. */
-static cuzk_status run_all(cuzk_bench *b, resident *r, cuzk_bench_device_series *s, cuzk_err *err) {
-    CUZK_TRY(cuzk_bench_partition_load(&r->p, b, err));
-    CUZK_TRY(cuzk_statement_of_vanilla(&r->statement, r->p.v, err));
-    CUZK_TRY(cuzk_statement_publics(&r->publics, r->statement, 0, r->p.v->partitions, err));
-    CUZK_TRY(open_key(b, r, err));
-    CUZK_TRY(cuzk_bench_partition_solve(&r->p, b, err));
-    for (unsigned i = 0; i == 0 || i < b->n_vram; i++) {
-        if (b->n_vram) b->device.vram = b->vram[i];
-        CUZK_TRY(run(b, r, s, err));
-        unload_device(b, r);
-    }
-    return CUZK_OK;
+    return all_partitions(b, r, s, err);
 }
 
 cuzk_status cuzk_bench_partition_device(cuzk_bench *b, cuzk_err *err) {
@@ -273,7 +256,7 @@ cuzk_status cuzk_bench_partition_device(cuzk_bench *b, cuzk_err *err) {
     if (cuzk_alloc(&mem, 1, sizeof(cuzk_bench_device_series)) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
     resident r = {0};
-    const cuzk_status st = run_all(b, &r, mem, err);
+    const cuzk_status st = run(b, &r, mem, err);
     unload(b, &r);
     cuzk_free(mem);
     return st;

@@ -35,7 +35,6 @@ void cuzk_device_json(const cuzk_device *d, cuzk_buf *out) {
     cuzk_buf_puts(out, ",\"device_name\":");
     cuzk_buf_json_str(out, d->name);
     cuzk_buf_printf(out, ",\"driver\":%d,\"cuda\":%d", d->driver, d->runtime);
-    if (d->vram) cuzk_buf_printf(out, ",\"vram\":%llu", (unsigned long long)d->vram);
 }
 
 void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out) {
@@ -76,8 +75,7 @@ void cuzk_device_close(cuzk_device *d) {
 #ifdef CUZK_HAVE_CUDA
 cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk_err *err) {
     if (!d->cuda) return CUZK_OK;
-    const cuzk_cuda_options options = {
-        .ordinal = d->ordinal, .threads = threads, .tables = tables, .vram = (size_t)d->vram};
+    const cuzk_cuda_options options = {.ordinal = d->ordinal, .threads = threads, .tables = tables};
     cuzk_cuda_info info;
     CUZK_TRY(cuzk_cuda_backend_open(&d->backend, &options, err));
     CUZK_TRY(cuzk_cuda_backend_info(d->backend, &info, err));

@@ -17,7 +17,6 @@ typedef struct cuzk_device {
     char name[128];        /* of the hardware */
     int driver, runtime;   /* as 13000 for 13.0 */
     size_t bytes_total, bytes_free;
-    uint64_t vram; /* at most so many bytes of its memory are taken; 0: what there is */
 } cuzk_device;
 
 /* Reads the word; NULL: cpu. False when it is none of those above. */

@@ -60,10 +60,7 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
         CUZK_CUDA_GOTO(cudaSetDevice(options->ordinal), fail);
         CUZK_CUDA_GOTO(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), fail);
     }
-    b->vram = options->vram;
-    b->chunk = options->chunk;
     CUZK_TRY_GOTO(cuzk_cuda_open(&b->dev, options->ordinal, err), fail);
-    b->free_at_open = b->dev->info.bytes_free;
     CUZK_TRY_GOTO(cuzk__gpu_work_open(b, err), fail);
     cuzk_cuda_info info;
     CUZK_TRY_GOTO(cuzk_cuda_get_info(b->dev, &info, err), fail);
@@ -86,21 +83,7 @@ fail:
 }
 
 cuzk_status cuzk_cuda_backend_info(const cuzk_backend *b, cuzk_cuda_info *out, cuzk_err *err) {
-    const cuzk_gpu_backend *gpu = (const cuzk_gpu_backend *)b;
-    if (cuzk__measures(gpu->dev)) {
-        *out = gpu->dev->info;
-        out->bytes_free -=
-            gpu->dev->arena->used < out->bytes_free ? gpu->dev->arena->used : out->bytes_free;
-        return CUZK_OK;
-    }
-    CUZK_TRY(cuzk_cuda_get_info(gpu->dev, out, err));
-    if (!gpu->vram) return CUZK_OK;
-    const size_t taken =
-        gpu->free_at_open > out->bytes_free ? gpu->free_at_open - out->bytes_free : 0;
-    const size_t left = gpu->vram > taken ? gpu->vram - taken : 0;
-    if (left < out->bytes_free) out->bytes_free = left;
-    if (gpu->vram < out->bytes_total) out->bytes_total = gpu->vram;
-    return CUZK_OK;
+    return cuzk_cuda_get_info(((const cuzk_gpu_backend *)b)->dev, out, err);
 }
 
 cuzk_status cuzk__ring_take(cuzk_gpu_backend *b, char **part, cuzk_err *err) {

@@ -1,6 +1,5 @@
 /* Loading a key: bases without infinities, tables of multiples, rows, transform tables. */
-#include "backend/cuda/lean.cuh"
-#include "backend/cuda/ntt_small.h"
+#include "backend/cuda/prover.cuh"
 
 extern "C" {
 #include "base/mem.h"
@@ -19,8 +18,13 @@ enum { COMB_MOST_WIRES = 1 << 17, COMB_MOST_H = 1 << 16, COMB_WIDEST = 7, COMB_N
 /* Of G1; G2 may take twice that. H, whose values are all full, gains most by wide digits. */
 static const size_t COMB_BYTES_WIRES = (size_t)2 << 30, COMB_BYTES_H = (size_t)6 << 30;
 
-/* Keys of logarithms. */
+/* Keys of logarithms: the generators' combs, and where a part of the ring goes before it is
+ * multiplied out. */
 enum { LOG_WINDOW = 12, LOG_BYTES = 32 };
+struct key_logs {
+    cuzk__gpu_query comb[2]; /* G1, G2 */
+    void *scalars;
+};
 
 /* Sends bases through the ring: points, or logarithms that become points. */
 struct point_writer {
@@ -248,7 +252,27 @@ static cuzk_status free_bytes(const cuzk_gpu_backend *b, size_t *bytes, cuzk_err
         return CUZK_OK;
     }
     cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
+    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    *bytes = info.bytes_free;
+    return CUZK_OK;
+}
+
+/* Of it, what a key's tables may take. */
+static cuzk_status room(const cuzk_gpu_backend *b, const cuzk_gpu_key *k, size_t *bytes,
+                        cuzk_err *err) {
+    const size_t leave = is_large(k) ? b->leave : 0;
+    CUZK_TRY(free_bytes(b, bytes, err));
+    *bytes = *bytes > leave ? *bytes - leave : 0;
+    return CUZK_OK;
+}
+
+/* Decides between comb and sorted sums, and takes the memory for the points. */
+cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
+                                  cuzk_err *err) {
+    const unsigned bits = k->base.key->curve->fr->bits;
+    const size_t size = q->ops->point_bytes, others = q->n - q->n_full;
+    size_t free;
+    CUZK_TRY(room(b, k, &free, err));
     const uint32_t most = h ? COMB_MOST_H : COMB_MOST_WIRES;
     size_t limit = (h ? COMB_BYTES_H : COMB_BYTES_WIRES) * (q->group == CUZK_G1 ? 1 : 2);
     if (limit > free / 8) limit = free / 8;
@@ -293,10 +317,10 @@ static cuzk_status fill_comb(cuzk_gpu_backend *b, cuzk_curve_id curve, const cuz
 cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
                                    size_t h_limit, cuzk_err *err) {
     const cuzk_curve_id curve = k->base.key->curve->id;
-    if (q->window) return cuzk__measures(b->dev) ? CUZK_OK : fill_comb(b, curve, q, err);
+    if (q->window) return measures(b) ? CUZK_OK : fill_comb(b, curve, q, err);
     if (q->n_full == 0) return CUZK_OK;
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
+    size_t free;
+    CUZK_TRY(room(b, k, &free, err));
     cuzk_cuda_msm_config c = {};
     c.curve = curve;
     c.group = q->group;
@@ -311,28 +335,6 @@ cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__g
     return CUZK_OK;
 }
 
-cuzk_status cuzk__gpu_count_query(const cuzk_proving_key *key, cuzk__gpu_query *q,
-                                  const cuzk_query *from, cuzk_err *err) {
-    if (from->n_full + from->n_bits + 1 >= UINT32_MAX / 2)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %zu bases are too many", key->name,
-                            from->n_full + from->n_bits);
-    q->n_full = (uint32_t)from->n_full;
-    q->n = (uint32_t)(from->n_full + from->n_bits + (from->one_base != NULL));
-    return CUZK_OK;
-}
-
-/* From figures: no base is taken to be infinite. */
-static cuzk_status plan_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
-                              const cuzk_query *from, cuzk_err *err) {
-    void *slots;
-    CUZK_TRY(cuzk__gpu_count_query(k->base.key, q, from, err));
-    if (q->n == 0) return CUZK_OK;
-    CUZK_TRY(take_points(b, k, q, false, err));
-    CUZK_TRY(cuzk_cuda_alloc(b->dev, &slots, (size_t)q->n * 4, err));
-    k->bytes.points += (size_t)q->n * 4;
-    return finish_query(b, k, q, 0, err);
-}
-
 static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_id id,
                               const cuzk_query *from, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
@@ -341,9 +343,7 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
     q->ops = cuzk__sum_group(key->curve->id, q->group);
     finite_bases f = {};
     void *mem = NULL;
-    cuzk_status st;
-    if (cuzk__measures(b->dev)) return plan_query(b, k, q, from, err);
-    st = find_finite(&f, key, from, base_size(k, q), b->pool, err);
+    cuzk_status st = find_finite(&f, key, from, base_size(k, q), b->pool, err);
     q->n_full = f.n_full;
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
@@ -388,8 +388,8 @@ static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t 
  * bases, which a table holds too, go when there is one. */
 static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t bases,
                                   size_t *limit, cuzk_err *err) {
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
+    size_t free;
+    CUZK_TRY(room(b, k, &free, err));
     const size_t others = CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN, taken = b->work.arena.size;
     *limit = free + 1;
     for (;;) {
@@ -406,8 +406,6 @@ static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, si
 
 /* Sums side by side, if there is memory for it. */
 static cuzk_status choose_turns(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
     const cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     cuzk_cuda_msm_info m = {};
     size_t room;
@@ -433,7 +431,6 @@ cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *e
     cuzk_cuda_msm_get_info(q->msm, &m);
     if (m.factor > 1) {
         cuzk_cuda_free(b->dev, q->points);
-        if (cuzk__measures(b->dev)) b->dev->arena->used -= bases;
         q->points = NULL;
         k->bytes.points -= bases;
     }
@@ -448,9 +445,8 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     q->group = CUZK_G1;
     q->ops = cuzk__sum_group(key->curve->id, CUZK_G1);
     q->n = q->n_full = 1u << key->log2_domain;
-    CUZK_TRY(take_points(b, k, q, true, err));
-    if (cuzk__measures(b->dev)) return finish_h(b, k, err);
     CUZK_TRY(q->ops->prepare(err));
+    CUZK_TRY(cuzk__gpu_take_points(b, k, q, true, err));
     const size_t size = q->ops->point_bytes;
     const size_t count = (size_t)q->n - (key->h_form == CUZK_H_COEFFICIENTS ? 1 : 0);
     point_writer w = writer(b, k, q, q->points);
@@ -462,21 +458,13 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     return cuzk__gpu_finish_h(b, k, err);
 }
 
-/* dirs: of cuzk_cuda_ntt_new. */
-static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, unsigned dirs,
-                                   cuzk_err *err) {
+static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     const cuzk_fr_ops *fr = key->curve->fr;
     const unsigned log2n = key->log2_domain;
     const unsigned family = key->h_form == CUZK_H_COSET_VALUES ? 5 : 7;
-    const unsigned scales = key->h_form == CUZK_H_COSET_VALUES ? 1 : 2;
-    k->bytes.transforms =
-        cuzk_cuda_ntt_bytes(log2n, dirs) + scales * cuzk__cuda_ntt_scale_bytes(log2n, dirs);
-    if (cuzk__measures(b->dev)) {
-        void *tables;
-        return cuzk_cuda_alloc(b->dev, &tables, k->bytes.transforms, err);
-    }
-    CUZK_TRY(cuzk_cuda_ntt_new(&k->ntt, b->dev, key->curve->id, log2n, family, dirs, err));
+    CUZK_TRY(cuzk_cuda_ntt_new(&k->ntt, b->dev, key->curve->id, log2n, family, 3, err));
+    k->bytes.transforms = cuzk_cuda_ntt_bytes(log2n, 3);
     /* The odd coset: its generator is the next root, whose n-th power is -1. At the field's last
      * power snarkjs takes the square of the non-residue 5. */
     cuzk_u256 g;
@@ -515,12 +503,6 @@ static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err
         k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
         return cuzk__gpu_load_witness(k, b->dev, err);
     }
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
-    if (!cuzk__measures(b->dev) && cuzk__gpu_rows_plan(key) > info.bytes_free)
-        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY,
-                            "%s: its rows take %zu bytes of device memory, there are %zu",
-                            key->name, cuzk__gpu_rows_plan(key), info.bytes_free);
     CUZK_TRY(cuzk__gpu_rows_load(&k->rows, b, key, err));
     k->bytes.rows = k->rows.bytes;
     return CUZK_OK;
@@ -554,17 +536,16 @@ cuzk_status cuzk__gpu_generator_comb(cuzk_gpu_backend *b, cuzk__gpu_query *q,
 static cuzk_status load_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_curve *curve = k->base.key->curve;
     void *mem;
-    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk__key_logs)));
-    k->logs = (cuzk__key_logs *)mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(key_logs)));
+    k->logs = (key_logs *)mem;
     CUZK_TRY(cuzk_cuda_alloc(b->dev, &k->logs->scalars, CUZK__RING_BYTES, err));
     CUZK_TRY(cuzk__gpu_generator_comb(b, &k->logs->comb[0], curve, CUZK_G1, err));
     return cuzk__gpu_generator_comb(b, &k->logs->comb[1], curve, CUZK_G2, err);
 }
 
-void cuzk__gpu_unload(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
+static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     (void)cudaSetDevice(b->dev->ordinal);
     cuzk__gpu_work_detach(k);
-    cuzk__lean_free(b, k);
     for (cuzk__gpu_query &q : k->query) {
         cuzk_cuda_msm_free(q.msm);
         cuzk_cuda_free(b->dev, q.points);
@@ -580,48 +561,17 @@ void cuzk__gpu_unload(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     cuzk_free(k);
 }
 
-/* Whether the key is to be streamed: it does not fit, or with tables, which then would find little
- * room, not well. */
-static cuzk_status wants_lean(const cuzk_gpu_backend *b, const cuzk_gpu_key *k, bool *lean,
-                              cuzk_err *err) {
-    cuzk_cuda_info info;
-    size_t need;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
-    CUZK_TRY(cuzk__gpu_resident_bytes(k, &need, err));
-    const size_t room = info.bytes_free + b->work.arena.size;
-    const bool roomy = !b->vram || !b->tables || k->base.key->log2_domain >= 26;
-    *lean = b->chunk || (roomy ? need > room : need > room / 2);
-    return CUZK_OK;
-}
-
-static cuzk_status load_lean(cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t held, cuzk_err *err) {
-    cuzk_cuda_info info;
-    CUZK_TRY(load_transforms(b, k, 3 | CUZK_NTT_SMALL_TABLES, err));
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
-    k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
-    CUZK_TRY(cuzk__lean_load(b, k, info.bytes_free, held, err));
-    free_logs(b, k);
-    return CUZK_OK;
-}
-
-cuzk_status cuzk__gpu_load(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
-    const bool measures = cuzk__measures(b->dev);
-    if (!measures) CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
-    cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
-    if (key->logs && !measures) CUZK_TRY(load_logs(b, k, err));
+    CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
+    if (key->logs) CUZK_TRY(load_logs(b, k, err));
     CUZK_TRY(load_rows(b, k, err));
-    bool lean;
-    CUZK_TRY(wants_lean(b, k, &lean, err));
-    if (lean) return load_lean(b, k, info.bytes_total - info.bytes_free, err);
-    CUZK_TRY(load_transforms(b, k, 3, err));
+    CUZK_TRY(load_transforms(b, k, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_A, &key->a, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_B1, &key->b1, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_B2, &key->b2, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_L, &key->l, err));
     CUZK_TRY(load_h(b, k, err));
-    if (measures) return CUZK_OK;
     CUZK_TRY(cuzk_cuda_sync(b->dev, err));
     free_logs(b, k);
     return cuzk__gpu_work_attach(k, err);
@@ -640,10 +590,10 @@ cuzk_status cuzk__gpu_key_load(cuzk_backend *base, cuzk_device_key **out,
     k->base.backend = base;
     k->base.key = key;
     (void)pthread_mutex_lock(&b->loading);
-    const cuzk_status st = cuzk__gpu_load(b, k, err);
+    const cuzk_status st = load_all(b, k, err);
     if (st != CUZK_OK) {
         (void)cudaStreamSynchronize(b->dev->stream);
-        cuzk__gpu_unload(b, k);
+        free_key(b, k);
     }
     (void)pthread_mutex_unlock(&b->loading);
     if (st == CUZK_OK) *out = &k->base;
@@ -655,7 +605,7 @@ void cuzk__gpu_key_free(cuzk_device_key *base) {
     if (!k) return;
     cuzk_gpu_backend *b = (cuzk_gpu_backend *)k->base.backend;
     (void)pthread_mutex_lock(&b->loading);
-    cuzk__gpu_unload(b, k);
+    free_key(b, k);
     (void)pthread_mutex_unlock(&b->loading);
 }
 

@@ -4,7 +4,6 @@
  * device; choose() (accumulate_chosen.cuh) adds them in levels, sum_points() the points that are
  * left. Nothing waits for the host, so that the sums of several plans queue one behind another. */
 #include "backend/cuda/accumulate_chosen.cuh"
-#include "backend/cuda/cub_room.h"
 #include "backend/cuda/cuda_internal.h"
 #include "backend/cuda/two_steps.cuh"
 
@@ -79,14 +78,7 @@ cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g, size_t 
     }
     const size_t each = n / (threads * cuzk_gpu::CHOOSE_ROUNDS);
     const size_t accumulators = threads * (each < 1 ? 1 : each > BITS_MOST ? BITS_MOST : each);
-    l->temp_bytes = cuzk__cub_scan_room(n);
-    if (!dev->arena || !dev->arena->measuring) {
-        size_t wanted = 0;
-        CUZK_CUDA(select(NULL, &wanted, chosen{}, NULL, NULL, n, 0));
-        if (wanted > l->temp_bytes)
-            return cuzk_err_set(err, CUZK_STATUS_BUG, "CUB wants %zu bytes, %zu are set aside",
-                                wanted, l->temp_bytes);
-    }
+    CUZK_CUDA(select(NULL, &l->temp_bytes, chosen{}, NULL, NULL, n, 0));
     l->index = place(l, n * 4);
     l->temp = place(l, l->temp_bytes);
     l->acc = place(l, accumulators * g->point_bytes);
@@ -192,10 +184,6 @@ cuzk_status cuzk_cuda_bits_finish(cuzk_cuda_bits *p, cuzk_point *out, cuzk_err *
     CUZK_CUDA(cudaEventSynchronize(p->done));
     cuzk__cuda_bits_combine(p->g, p->host_result, out);
     return CUZK_OK;
-}
-
-void cuzk__cuda_bits_set_bases(cuzk_cuda_bits *p, const void *bases) {
-    p->config.bases = bases;
 }
 
 void cuzk__cuda_bits_combine(const cuzk__cuda_group_ops *g, const void *result, cuzk_point *out) {

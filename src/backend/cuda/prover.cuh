@@ -126,19 +126,13 @@ struct cuzk__gpu_work {
     const cuzk_gpu_key *last;          /* whose proof was queued last; NULL: nothing runs */
 };
 
-/* Whether a handle only measures. */
-static inline bool cuzk__measures(const cuzk_cuda *dev) {
-    return dev->arena && dev->arena->measuring;
-}
-
 struct cuzk_gpu_backend {
     cuzk_backend base;
     cuzk_cuda *dev; /* loading */
     cuzk_pool *pool;
     bool tables, sleeps, in_turn;
-    size_t vram, free_at_open; /* cuzk_cuda_options; what was free when it was opened */
-    uint32_t chunk;            /* cuzk_cuda_options */
-    pthread_mutex_t loading;   /* guards dev and ring */
+    size_t memory, leave;    /* free when it was opened; open.h */
+    pthread_mutex_t loading; /* guards dev and ring */
     cuzk__ring ring;
     cuzk__gpu_work work;
 };
@@ -197,15 +191,6 @@ struct cuzk__gpu_view {
     cuzk__gpu_lane lane[CUZK__QUERIES];
 };
 
-/* Keys of logarithms: the generators' combs, and where a part of the ring goes before it is
- * multiplied out. */
-struct cuzk__key_logs {
-    cuzk__gpu_query comb[2]; /* G1, G2 */
-    void *scalars;
-};
-
-struct cuzk__lean;
-
 struct cuzk_gpu_key {
     cuzk_device_key base;
     cuzk__gpu_query query[CUZK__QUERIES];
@@ -214,8 +199,7 @@ struct cuzk_gpu_key {
     cuzk__gpu_rows rows;
     cuzk_cuda_r1cs *r1cs;
     cuzk_cuda_witness *witness; /* of keys with a plan */
-    cuzk__key_logs *logs;       /* while a key of logarithms is loaded */
-    cuzk__lean *lean;           /* lean.cuh; NULL: everything is on the device */
+    struct key_logs *logs;      /* while a key of logarithms is loaded */
     cuzk_cuda_key_bytes bytes;
     bool in_turn; /* sums one after another, in the same memory */
     cuzk__gpu_view view;
@@ -255,7 +239,6 @@ struct cuzk_gpu_slot {
     char *full, *frees; /* frees: of keys with a plan, as fault */
     cuzk_cuda_witness_fault *fault;
     cuzk__gpu_result result[CUZK__QUERIES];
-    char *lean_results; /* behind them, of a key that is streamed */
     bool montgomery, staged, computed;
     uint64_t number; /* of the proof, in the device's order */
     uint64_t bytes_in, bytes_out;
@@ -284,19 +267,6 @@ cuzk_status cuzk__gpu_work_end(cuzk__gpu_work *w, const cuzk_gpu_key *k, const c
 
 /* A key's tables that make witnesses, on the device; adds their bytes to k->bytes.rows. */
 cuzk_status cuzk__gpu_load_witness(cuzk_gpu_key *k, cuzk_cuda *dev, cuzk_err *err) CUZK_MUST_CHECK;
-/* The witness from the free values that are staged, where the key has a plan; queued on `main`. */
-cuzk_status cuzk__gpu_make_witness(cuzk_gpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
-/* a and b from the rows, and the scalars of H in a's place, queued on the work's `main`. */
-cuzk_status cuzk__gpu_rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
-
-/* A query's counts from figures: no base is taken to be infinite. */
-cuzk_status cuzk__gpu_count_query(const cuzk_proving_key *key, cuzk__gpu_query *q,
-                                  const cuzk_query *from, cuzk_err *err) CUZK_MUST_CHECK;
-/* Loading and freeing a key, with b->loading held. A backend whose handle only measures
- * (cuzk__arena) loads figures: what there is would be taken, nothing is touched. */
-cuzk_status cuzk__gpu_load(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) CUZK_MUST_CHECK;
-void cuzk__gpu_unload(cuzk_gpu_backend *b, cuzk_gpu_key *k);
-
 cuzk_status cuzk__gpu_key_load(cuzk_backend *b, cuzk_device_key **out, const cuzk_proving_key *key,
                                cuzk_err *err);
 void cuzk__gpu_key_free(cuzk_device_key *k);
@@ -311,10 +281,13 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_sta
 size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key);
 /* Pinned host bytes of a slot. */
 size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
-/* Device bytes that a key wants beside its rows when all of it is there, without tables of
- * multiples and with its sums in turn, and its slots. From its figures. */
-cuzk_status cuzk__gpu_resident_bytes(const cuzk_gpu_key *k, size_t *bytes,
-                                     cuzk_err *err) CUZK_MUST_CHECK;
+/* The decisions of loading, for plan.cu: comb or sorted, memory for the points; what follows them;
+ * the same of H. On a backend whose handle measures they only count. */
+cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
+                                  cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
+                                   size_t h_limit, cuzk_err *err) CUZK_MUST_CHECK;
+cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) CUZK_MUST_CHECK;
 cuzk_status cuzk__gpu_plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
                            cuzk_err *err);
 

@@ -1,5 +1,5 @@
 /* One proof on the device: staging, the queueing of all work, and the sums' last additions. */
-#include "backend/cuda/lean.cuh"
+#include "backend/cuda/prover.cuh"
 
 extern "C" {
 #include "base/mem.h"
@@ -70,7 +70,7 @@ size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k) {
     size_t bytes = witness_pinned(k->base.key);
     for (const cuzk__gpu_query &q : k->query)
         bytes += result_pinned(&q);
-    return k->lean ? ((bytes + 15) & ~(size_t)15) + k->lean->results : bytes;
+    return bytes;
 }
 
 static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
@@ -86,7 +86,6 @@ static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
         s->result[id].sorted = s->pinned + at + 16 + last_bytes(&k->query[id]);
         at += result_pinned(&k->query[id]);
     }
-    s->lean_results = s->pinned + ((at + 15) & ~(size_t)15);
     return CUZK_OK;
 }
 
@@ -293,7 +292,7 @@ static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t af
 }
 
 /* The witness from its free values. It is the slot's, so the proof before need not have ended. */
-cuzk_status cuzk__gpu_make_witness(cuzk_gpu_slot *s, cuzk_err *err) {
+static cuzk_status make_witness(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const cuzk_cuda *dev = work_of(s)->main;
     if (!key->plan) return CUZK_OK;
@@ -314,7 +313,7 @@ static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_cuda *dev = work_of(s)->main;
     char *plain = view_of(s)->plain ? view_of(s)->plain : s->full;
     CUZK_CUDA(cudaStreamWaitEvent(dev->stream, s->ev[CUZK__EV_STAGED], 0));
-    CUZK_TRY(cuzk__gpu_make_witness(s, err));
+    CUZK_TRY(make_witness(s, err));
     CUZK_TRY(cuzk__gpu_work_begin(work_of(s), key_of(s), err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_START], dev->stream));
     if (key->r1cs && !s->montgomery) {
@@ -390,7 +389,7 @@ static cuzk_status rows(cuzk_gpu_slot *s, cuzk_err *err) {
     return cuzk_cuda_r1cs_eval(key_of(s)->r1cs, main, s->bits, s->full, a, b, err);
 }
 
-cuzk_status cuzk__gpu_rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
+static cuzk_status rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const size_t n = (size_t)1 << key->log2_domain;
     char *a = view_of(s)->abc, *b = a + 32 * n, *c = b + 32 * n;
@@ -482,7 +481,7 @@ static cuzk_status queue_all(cuzk_gpu_slot *s, cuzk_err *err) {
     }
     CUZK_CUDA(cudaSetDevice(w->main->ordinal));
     CUZK_TRY(start(s, err));
-    CUZK_TRY(cuzk__gpu_rows_and_quotient(s, err));
+    CUZK_TRY(rows_and_quotient(s, err));
     CUZK_TRY(key_of(s)->in_turn ? queue_in_turn(s, err) : queue_sums(s, err));
     return cuzk__gpu_work_end(w, key_of(s), ends, CUZK__QUERIES, &s->number, err);
 }
@@ -494,7 +493,7 @@ cuzk_status cuzk__gpu_compute(cuzk_slot *base, cuzk_err *err) {
     (void)pthread_mutex_lock(&w->lock);
     cuzk_status st;
     if (view_of(s)->ready)
-        st = key_of(s)->lean ? cuzk__lean_queue(s, err) : queue_all(s, err);
+        st = queue_all(s, err);
     else
         st = cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: its work memory is gone",
                           data_of(s)->name);
@@ -604,12 +603,8 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *base, cuzk_groth16_sums *out, cuzk_sums_
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot finishes what it computed");
     CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
     s->computed = false;
-    if (key_of(s)->lean) {
-        CUZK_TRY(cuzk__lean_finish(s, out, err));
-    } else {
-        for (int id = 0; id < CUZK__QUERIES; id++)
-            CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));
-    }
+    for (int id = 0; id < CUZK__QUERIES; id++)
+        CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));
     CUZK_TRY(check_fault(s, err));
     return stats ? read_times(s, stats, err) : CUZK_OK;
 }
