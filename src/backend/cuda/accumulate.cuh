@@ -1,4 +1,4 @@
-/* Batch-affine accumulation: rounds that add one point to each of many sums. DESIGN
+/* Batch-affine accumulation: sums of many lists of points at once. DESIGN
  *
  * An affine addition costs 2M + 1S and an inversion; Montgomery's trick shares one inversion among
  * thousands, at 3M each: 5M + 1S against 8M + 2S for XYZZ. Each thread owns m accumulators, one
@@ -6,7 +6,9 @@
  *   forward   d_i = x_P - x_A, running product of the d_i, prefixes to memory      (1M)
  *   inverse   of the block's product: a tree over the threads, then one value inverted by one warp
  *   backward  inverses of the d_i in turn, the addition itself                  (4M + 1S)
- * accumulate_lists.cuh and accumulate_chosen.cuh have the kernels.
+ * Lists come sorted by length, longest first, so that a block's accumulators need the same number
+ * of rounds, and blocks take chunks of m*NT lists from a counter: a static split would leave
+ * multiprocessors with too few warps at the end.
  *
  * Operands travel through shared memory by cp.async, one piece re-issued for the next pair as soon
  * as it has been consumed: registers stay at 128, which allows two blocks of 256 on a
@@ -21,6 +23,23 @@
 #include "backend/cuda/coords.cuh"
 
 namespace cuzk_gpu {
+
+struct accumulate_args {
+    const uint4 *points; /* affine, canonical, 2N words each; infinity is zeros */
+    /* List elements: point numbers, whose top bit negates. Lists are laid out for the threads that
+     * sum them, element after element (msm_lists.cuh): element `round` of the list of rank
+     * (c*m + i)*NT + t is word (round*m + i)*NT + t behind the beginning of chunk c, or NO_POINT
+     * when the list has ended. */
+    const uint32_t *index;
+    const uint2 *chunks;  /* where each begins, and the length of its longest list */
+    const uint32_t *slot; /* where the sum of the list of that rank goes in out */
+    uint4 *out;           /* affine, canonical, as points */
+    uint4 *acc, *prefix;  /* scratch: grid * m * NT coordinates pairs, and coordinates */
+    unsigned *counter;    /* zero at launch */
+    uint32_t lists;
+    int m;
+    int sms; /* multiprocessors: blocks b and b + sms share one */
+};
 
 #ifdef __CUDACC__
 enum { INFINITY_MARK = -1 };               /* top word of an accumulator's x */
@@ -79,6 +98,15 @@ template <class E, int NT, class Args> struct thread_home {
     }
     __device__ __forceinline__ uint4 *prefix(int i) const {
         return a.prefix + ((home + (uint32_t)i) * (E::N / 4 * NT) + threadIdx.x);
+    }
+};
+
+/* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
+template <class E, int NT> struct list_cursor : thread_home<E, NT, accumulate_args> {
+    enum { SIGNED = 1 };
+    uint32_t at; /* of the round's elements */
+    __device__ __forceinline__ uint32_t element(int i) const {
+        return __ldg(this->a.index + (at + (uint32_t)i * NT));
     }
 };
 
@@ -413,6 +441,36 @@ template <class E, int NT> CUZK_GPU_D void finish_list(uint4 *out, const uint4 *
     }
     put_planes<N>(out, 1, x);
     put_planes<N>(out + Q, 1, y);
+}
+
+template <class E, int NT, int MINB>
+__global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ accumulate_args a) {
+    extern __shared__ uint4 dynamic[];
+    __shared__ uint32_t shared_chunk;
+    const volatile uint32_t *chunk_now = &shared_chunk;
+    const int t = (int)threadIdx.x;
+    const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
+    const stage<E, NT> s = {base + t * 16};
+    while (true) {
+        if (t == 0) shared_chunk = atomicAdd(a.counter, 1);
+        __syncthreads();
+        if ((size_t)*chunk_now * a.m * NT >= a.lists) return;
+        list_cursor<E, NT> lists = {{a, blockIdx.x * a.m}, a.chunks[*chunk_now].x + t};
+        for (int i = 0; i < a.m; i++)
+            start_list<E, NT>(lists, i);
+#pragma unroll 1
+        for (uint32_t round = 1; round < a.chunks[*chunk_now].y; round++) {
+            lists.at += (uint32_t)a.m * NT;
+            uint32_t inv[E::N];
+            forward<E, NT>(inv, lists, a.m, s);
+            block_invert<E, NT>(inv, base, (int)(blockIdx.x / a.sms % (NT / 32)));
+            backward<E, NT>(inv, lists, a.m, s);
+        }
+        for (int i = 0; i < a.m; i++)
+            if (const uint32_t rank = (*chunk_now * a.m + i) * NT + t; rank < a.lists)
+                finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::N / 2), lists.acc(i));
+        __syncthreads();
+    }
 }
 #endif
 

@@ -17,19 +17,13 @@ struct cuzk__msm_shape {
     uint32_t buckets; /* of one set: 2^(window-1), for digits 1 .. 2^(window-1) */
 };
 
-/* Device arrays for lists; all sizes for `max_lists` lists. */
+/* Device arrays for the lists of one level; all sizes for `max_lists` lists. */
 struct cuzk__msm_lists {
     uint32_t *offset;           /* per bucket (+1): number of its first list */
     uint32_t *key[2], *slot[2]; /* lists by number, then by length: sort buffers */
     uint2 *unordered;           /* ranges by number of the list */
     uint2 *ranges;              /* by rank */
     size_t max_lists;
-};
-
-/* How lists are cut into chunks: at most `count` of at most `most` lists for each of `unit`
- * threads. count * most * unit lists at most. */
-struct cuzk__msm_cut {
-    uint32_t unit, count, most;
 };
 
 struct cuzk__msm_sorter {
@@ -63,23 +57,34 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
 
 /* Cuts the elements of each bucket into lists of at most `cap` and orders the lists by length,
  * longest first. `first` has an entry for each bucket and one more after every per_batch of them.
- * There are at most `bound` lists, and so many places are filled, those behind the last with empty
- * lists; offset[buckets] is their number. */
+ * Buckets of fewer than `least` elements get no list. Waits for the counts: *lists, and *most, the
+ * lists of the most divided bucket (0 or 1: none is divided). */
 cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, uint32_t per_batch,
-                                 uint32_t buckets, uint32_t cap, size_t bound,
+                                 uint32_t buckets, uint32_t cap, uint32_t least,
                                  const cuzk__msm_lists *l, const cuzk__msm_sorter *sorter,
+                                 uint32_t *lists, uint32_t *most, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Lists as accumulate() reads them: chunks of `per_chunk` lists by rank, in which element `round`
+ * of list r is word round * per_chunk + r, so that threads side by side read words side by side,
+ * CUZK__NO_ELEMENT where the list has ended. chunks[c]: the first word of chunk c, and the length
+ * of its first, longest, list. index: the elements that ranges name; NULL: element e is e itself.
+ * words has room for all elements and per_chunk times the longest list more. */
+#define CUZK__NO_ELEMENT 0xffffffffu
+cuzk_status cuzk__msm_turn_lists(const cuzk_cuda *dev, const uint32_t *index, const uint2 *ranges,
+                                 uint32_t lists, uint32_t per_chunk, uint32_t *words, uint2 *chunks,
                                  cuzk_err *err) CUZK_MUST_CHECK;
 
-/* Lists as accumulate_lists() reads them: chunks of equal work in the order of ranks, in which
- * element `round` of list r is word round * (the chunk's lists) + r, so that threads side by side
- * read words side by side, CUZK__NO_ELEMENT where the list has ended. chunks: cut->count + 1 as
- * described in accumulate_lists.cuh. index: the elements that ranges name. lists: their number, on
- * the device, at most bound. words has room for all elements and unit * most times the longest list
- * more. */
-#define CUZK__NO_ELEMENT 0xffffffffu
-cuzk_status cuzk__msm_turn_lists(const cuzk_cuda *dev, const uint32_t *index,
-                                 const cuzk__msm_lists *l, const uint32_t *lists, size_t bound,
-                                 const cuzk__msm_cut *cut, uint32_t *words, uint4 *chunks,
-                                 cuzk_err *err) CUZK_MUST_CHECK;
+/* Lists for folding the buckets by 2^fold_bits (msm.cu): index words, ranges and slots for
+ * 2 * buckets / 2^fold_bits lists of 2^fold_bits elements, rows then columns. A bucket without
+ * digits is element `nothing`. */
+cuzk_status cuzk__msm_fold_lists(const cuzk_cuda *dev, const uint32_t *offset, uint32_t buckets,
+                                 int lg_per_set, int fold_bits, uint32_t nothing, uint32_t *index,
+                                 const cuzk__msm_lists *l, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Copies the sums of buckets that are down to one list in `from` (numbered by from_offset) to the
+ * bucket's place in `to`: its first list's number in to_offset. */
+cuzk_status cuzk__msm_settle(const cuzk_cuda *dev, void *to, const uint32_t *to_offset,
+                             const void *from, const uint32_t *from_offset, uint32_t buckets,
+                             size_t point_bytes, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif
