@@ -185,7 +185,7 @@ static int kill_once(uint64_t seed) {
 
 static void what_was_reported_survives_a_kill(void **state) {
     (void)state;
-    const char *env = getenv("CUZK_TEST_ROUNDS");
+    const char *env = getenv("CUZK_TEST_KILLS");
     int reports = 0;
     for (int i = 0; i < (env ? (int)strtol(env, NULL, 10) : 8); i++)
         reports += kill_once(test_rng());
