@@ -93,7 +93,7 @@ test('other words are a wrong use', (t) => {
     const result = cuzk('prove', '--device', word, ...inputs, join(dir, 'p'), join(dir, 'q'));
     assert.equal(result.status, 2, `${word}: ${result.stderr}`);
   }
-  assert.equal(cuzk('bench', 'witness', '--device', 'cuda', inputs[0]).status, 2);
+  assert.equal(cuzk('bench', 'witness', '--device', 'gpu', inputs[0]).status, 2);
   for (const words of [['field'], ['bits'], ['ntt', '--step', '2'], ['eval', '--circuit', 'porep-2k']])
     assert.equal(cuzk('bench', ...words).status, 2, words.join(' '));
   for (const words of [['--impl', 'asm'], ['--vs', 'blst', '--curve', 'bls12_381'], ['--window', '3']])
