@@ -90,6 +90,20 @@ static cuzk_status bench_find_pattern(const char *name, const P (&patterns)[N], 
     return cuzk_err_set(err, CUZK_STATUS_USAGE, "no pattern %s; there are%s", name, all.c_str());
 }
 
+/* one(dev, o, curve, group, log2n, rep, err) for each curve, group and size that o asks for. */
+template <class One>
+static cuzk_status bench_sizes(cuzk_cuda *dev, const bench_options &o, bench_report *rep, One one,
+                               cuzk_err *err) {
+    for (int k = 0; k < 4; k++) {
+        const cuzk_curve_id curve = k & 1 ? CUZK_BN254 : CUZK_BLS12_381;
+        const cuzk_group group = k & 2 ? CUZK_G2 : CUZK_G1;
+        if ((o.curve && o.curve != curve) || (o.group && o.group != group)) continue;
+        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
+            CUZK_TRY(one(dev, o, curve, group, log2n, rep, err));
+    }
+    return CUZK_OK;
+}
+
 /* out[j] = (s + j) G for j < n (device), by doubling; *ok is cleared when one of some points that
  * the host computes too is wrong. */
 cuzk_status bench_table(cuzk_cuda *dev, cuzk_curve_id curve, cuzk_group group, size_t n,

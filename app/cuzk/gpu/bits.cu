@@ -319,12 +319,5 @@ cuzk_status bench_bits(cuzk_cuda *dev, const bench_options &o, bench_report *rep
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "bits: the ones of porep-32g only, not of %s",
                             o.circuit);
     if (o.circuit) return partition(dev, o, rep, err);
-    for (int k = 0; k < 4; k++) {
-        const cuzk_curve_id curve = k & 1 ? CUZK_BN254 : CUZK_BLS12_381;
-        const cuzk_group group = k & 2 ? CUZK_G2 : CUZK_G1;
-        if ((o.curve && o.curve != curve) || (o.group && o.group != group)) continue;
-        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
-            CUZK_TRY(one_size(dev, o, curve, group, log2n, rep, err));
-    }
-    return CUZK_OK;
+    return bench_sizes(dev, o, rep, one_size, err);
 }

@@ -323,12 +323,5 @@ cuzk_status bench_table(cuzk_cuda *dev, cuzk_curve_id curve, cuzk_group group, s
 
 cuzk_status bench_msm(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
     CUZK_TRY(bench_find_pattern(o.pattern, patterns, err));
-    for (int k = 0; k < 4; k++) {
-        const cuzk_curve_id curve = k & 1 ? CUZK_BN254 : CUZK_BLS12_381;
-        const cuzk_group group = k & 2 ? CUZK_G2 : CUZK_G1;
-        if ((o.curve && o.curve != curve) || (o.group && o.group != group)) continue;
-        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
-            CUZK_TRY(one_size(dev, o, curve, group, log2n, rep, err));
-    }
-    return CUZK_OK;
+    return bench_sizes(dev, o, rep, one_size, err);
 }
