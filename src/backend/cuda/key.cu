@@ -325,7 +325,7 @@ cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__g
     c.curve = curve;
     c.group = q->group;
     c.n = q->n_full;
-    c.factor = b->tables ? 0 : 1;
+    c.factor = b->tables ? q->factor : 1;
     c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : free / (is_large(k) ? 128 : 8) + 1;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
@@ -373,7 +373,7 @@ static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t 
     c.curve = k->base.key->curve->id;
     c.group = CUZK_G1;
     c.n = q->n_full;
-    c.factor = b->tables ? 0 : 1;
+    c.factor = b->tables ? q->factor : 1;
     c.table_limit = limit;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, &probe, &c, NULL, err));
@@ -385,13 +385,18 @@ static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t 
 }
 
 /* H's table may take what is left, as long as the work memory and slots still fit beside it and its
- * bases, which a table holds too, go when there is one. */
+ * bases, which a table holds too, go when there is one. A large key takes all that fits. */
 static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t bases,
                                   size_t *limit, cuzk_err *err) {
+    enum { MOST = 8 };
+    cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     size_t free;
     CUZK_TRY(room(b, k, &free, err));
     const size_t others = CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN, taken = b->work.arena.size;
     *limit = free + 1;
+    q->factor = is_large(k) ? MOST : 0;
+    while ((size_t)q->n * q->factor >> 31)
+        q->factor--;
     for (;;) {
         cuzk_cuda_msm_info m;
         size_t work;
@@ -400,6 +405,7 @@ static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, si
         const size_t more = work > taken ? work - taken : 0;
         if (m.table_bytes <= free && m.table_bytes + more + others <= free + bases) break;
         *limit = m.table_bytes - 1;
+        if (q->factor) q->factor = m.factor - 1;
     }
     return CUZK_OK;
 }

@@ -155,6 +155,7 @@ struct cuzk__gpu_query {
     void *points;             /* the bases; comb: the table, then the bases behind n_full */
     uint32_t *slots;          /* NULL: base i has full value i */
     unsigned window, windows; /* comb; 0: sorted */
+    unsigned factor;          /* sorted: multiples in the table; 0: by the cost model */
     size_t table;             /* points of the comb's table */
     cuzk_cuda_msm *msm;       /* sorted: the table that slots share; NULL without full values */
 };

@@ -10,7 +10,8 @@
  *
  * Proofs are queued one behind another without waiting for each other's end. Within a stream order
  * is enough; `main`, which writes what the lanes read, waits until they have read it (`read`).
- * Views of different keys overlap anyhow, so there `main` waits for the whole proof before. */
+ * Views of different keys overlap anyhow, so there `main` waits for the whole proof before; so it
+ * does where H's sum takes the place of b and c, which large keys need. */
 #include "backend/cuda/prover.cuh"
 
 #include <string.h>
@@ -87,6 +88,11 @@ static cuzk_status lay_out_lane(const cuzk_gpu_key *k, int id, cuzk__gpu_lane *l
     return q->msm ? cuzk_cuda_msm_fork(&lane->msm, dev, q->msm, err) : CUZK_OK;
 }
 
+/* Large vectors: all but the first are done with when H's sum begins, whose memory begins there. */
+static bool h_takes_vectors(const cuzk_proving_key *key) {
+    return key->log2_domain >= 24;
+}
+
 /* Takes what a key's proofs need out of the arena of the lanes' handles, which may only measure. */
 static cuzk_status lay_out(const cuzk_gpu_key *k, cuzk__gpu_view *v, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
@@ -95,9 +101,13 @@ static cuzk_status lay_out(const cuzk_gpu_key *k, cuzk__gpu_view *v, cuzk_err *e
     const size_t vectors = key->h_form == CUZK_H_FOLDED ? 2 : 3;
     CUZK_TRY(take(dev, &v->abc, 32 * vectors << key->log2_domain, err));
     const size_t begin = dev->arena->used;
+    const size_t spare = h_takes_vectors(key) ? 32 * (vectors - 1) << key->log2_domain : 0;
     size_t end = begin;
-    for (int id = 0; id < CUZK__QUERIES; id++) {
-        if (k->in_turn) dev->arena->used = begin;
+    dev->arena->used = begin - spare;
+    CUZK_TRY(lay_out_lane(k, CUZK__Q_H, &v->lane[CUZK__Q_H], err));
+    if (end < dev->arena->used) end = dev->arena->used;
+    for (int id = 0; id < CUZK__Q_H; id++) {
+        dev->arena->used = k->in_turn ? begin : end;
         CUZK_TRY(lay_out_lane(k, id, &v->lane[id], err));
         if (end < dev->arena->used) end = dev->arena->used;
     }
@@ -243,7 +253,7 @@ void cuzk__gpu_work_close(cuzk_gpu_backend *b) {
 
 cuzk_status cuzk__gpu_work_begin(cuzk__gpu_work *w, const cuzk_gpu_key *k, cuzk_err *err) {
     const cudaStream_t stream = w->main->stream;
-    if (w->last == k) {
+    if (w->last == k && !h_takes_vectors(k->base.key)) {
         for (int id = 0; id < CUZK__QUERIES; id++)
             CUZK_CUDA(cudaStreamWaitEvent(stream, w->read[id], 0));
     } else if (w->last) {
