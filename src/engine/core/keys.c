@@ -278,7 +278,7 @@ static void evict_everywhere(cuzk_sched *s, uint32_t k) {
         refuse(s, k, CUZK_REASON_IN_USE);
         return;
     }
-    s->keys[k].spec.keep = false;
+    s->keys[k].spec.keep = s->keys[k].warm = false;
     for (uint32_t place = 0; place <= s->config.n_devices; place++)
         if (copy_at(s, k, place)->state == CUZK_KEY_READY) evict(s, k, place);
 }
@@ -332,6 +332,7 @@ void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e) {
     switch (e->type) {
     case CUZK_EV_KEY_PRELOAD:
         forget_faults(s, k);
+        s->keys[k].warm = true;
         preload(s, k);
         break;
     case CUZK_EV_KEY_EVICT:
@@ -348,18 +349,23 @@ void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e) {
     }
 }
 
+static void load_on_devices(cuzk_sched *s, uint32_t k) {
+    const uint64_t need = s->keys[k].spec.device;
+    for (uint32_t d = 0; need && d < s->config.n_devices; d++) {
+        const device *dev = &s->devices[d];
+        const copy *c = copy_at(s, k, d + 1);
+        if (dev->up && !dev->quarantined && c->state == CUZK_KEY_ABSENT && c->faults < LOAD_TRIES &&
+            cuzk__pool_fits(&dev->memory, need, 0))
+            load(s, k, d + 1, 0);
+    }
+}
+
 void cuzk__sched_keep_warm(cuzk_sched *s) {
     for (uint32_t k = 0; k < s->config.max_keys; k++) {
-        const key *it = &s->keys[k];
+        key *it = &s->keys[k];
         if (it->preload) preload(s, k);
-        if (!it->defined || !it->spec.keep || it->spec.device == 0) continue;
-        if (copy_at(s, k, 0)->state != CUZK_KEY_READY) continue;
-        for (uint32_t d = 0; d < s->config.n_devices; d++) {
-            const device *dev = &s->devices[d];
-            const copy *c = copy_at(s, k, d + 1);
-            if (dev->up && !dev->quarantined && c->state == CUZK_KEY_ABSENT &&
-                c->faults < LOAD_TRIES && cuzk__pool_fits(&dev->memory, it->spec.device, 0))
-                load(s, k, d + 1, 0);
-        }
+        if (!it->defined || copy_at(s, k, 0)->state != CUZK_KEY_READY) continue;
+        if (it->spec.keep || it->warm) load_on_devices(s, k);
+        it->warm = false;
     }
 }

@@ -152,7 +152,8 @@ typedef enum cuzk_sched_event_type {
     CUZK_EV_CANCEL,      /* job */
     CUZK_EV_DONE,        /* job, partition, run: the started stage ended with fault */
     CUZK_EV_KEY_DEFINE,  /* key, key_spec: before jobs use it; again only while absent */
-    CUZK_EV_KEY_PRELOAD, /* key, to the host -> KEY_LOAD, KEY_REFUSED or nothing (is there) */
+    CUZK_EV_KEY_PRELOAD, /* key, to the host, then once to the devices that have room -> KEY_LOAD,
+                            KEY_REFUSED or nothing (is there) */
     CUZK_EV_KEY_EVICT,  /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent). As with
                            DEFINE and PRELOAD, devices that could not load it may try again */
     CUZK_EV_KEY_LOADED, /* key, device: KEY_LOAD ended with fault */

@@ -76,6 +76,7 @@ typedef struct key {
     uint32_t jobs; /* live ones that name it */
     bool defined;
     bool preload; /* asked for; evictions make room for it */
+    bool warm;    /* asked for; devices that have room load it once it is on the host */
 } key;
 
 typedef struct device {
@@ -192,7 +193,8 @@ bool cuzk__sched_key_bad(const cuzk_sched *s, uint32_t k, uint32_t d);
 void cuzk__sched_keys_retry(cuzk_sched *s, uint32_t d);
 void cuzk__sched_key_asked(cuzk_sched *s, uint32_t k);
 void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e);
-/* Loads kept keys on devices that lack them, and keys whose preload waits for room. */
+/* Loads kept keys, and once those asked for, on devices that lack them and have room; and keys
+ * whose preload waits for room. */
 void cuzk__sched_keep_warm(cuzk_sched *s);
 /* Forgets what was loaded on a device. */
 void cuzk__sched_keys_lost(cuzk_sched *s, uint32_t d);

@@ -153,7 +153,7 @@ void cuzk_engine_unwatch(cuzk_engine_watch *w);
 
 /* ---- keys, devices, the whole ---- */
 
-/* Blocks until the key is loaded (host part). */
+/* Blocks until the key is loaded on the host; devices that have room for it load it next. */
 cuzk_status cuzk_engine_preload(cuzk_engine *e, const char *key, bool *already, int64_t *took_ns,
                                 cuzk_err *err) CUZK_MUST_CHECK;
 /* Blocks. BUSY when in use. */

@@ -321,13 +321,10 @@ static void on_preload(cuzk_engine *e, note *n) {
     call *c = (call *)n;
     shell_key *k = c->key;
     cuzk__shell_key_define(e, k);
-    if (k->ready) {
-        c->yes = true;
-        cuzk__shell_answer(e, c, CUZK_OK, "loaded");
-        return;
-    }
+    c->yes = k->ready;
     c->next = k->calls;
     k->calls = c;
+    if (k->ready) answer_calls(e, k, false);
     cuzk__shell_step(e, &(cuzk_sched_event){.type = CUZK_EV_KEY_PRELOAD,
                                             .key = k->index,
                                             .device = CUZK_SCHED_HOST});

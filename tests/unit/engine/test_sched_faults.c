@@ -205,14 +205,22 @@ static void a_job_for_a_device_set_aside_is_refused(void **state) {
     }
 }
 
+static void preload_key(uint32_t k) {
+    world_send(
+        &w, &(cuzk_sched_event){.type = CUZK_EV_KEY_PRELOAD, .key = k, .device = CUZK_SCHED_HOST});
+    world_run(&w);
+}
+
 static void key_cannot_load_on_the_device(void) {
     setup(NULL);
+    w.config.quarantine_after++; /* the device goes down once more than the tests are about */
     plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_NONE, 0, CUZK_SCHED_NONE);
     world_begin(&w);
     world_define_key(&w, 0, (cuzk_sched_key_spec){{1, 0}, 10, false});
-    world_send(
-        &w, &(cuzk_sched_event){.type = CUZK_EV_KEY_PRELOAD, .key = 0, .device = CUZK_SCHED_HOST});
-    world_run(&w);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = 0});
+    preload_key(0);
+    world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_UP, .device = 0});
+    assert_int_equal(cuzk_sched_get_key(w.s, 0, 0, NULL), CUZK_KEY_ABSENT);
     w.fault_permille = 1000; /* of the loads on the device */
     cuzk_sched_job_spec spec = plain(2);
     spec.key = 0;
@@ -401,6 +409,33 @@ static void preload_and_evict(void **state) {
     world_end(&w);
 }
 
+/* Asked for, a key goes to every device that has room, once: what is there stays, and a device that
+ * evicts it later does not load it again by itself. */
+static void a_preloaded_key_is_on_the_devices_too(void **state) {
+    (void)state;
+    setup(NULL);
+    plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_NONE, 0, CUZK_SCHED_NONE);
+    world_begin(&w);
+    world_define_key(&w, 0, (cuzk_sched_key_spec){{1, 0}, 60, false});
+    world_define_key(&w, 1, (cuzk_sched_key_spec){{1, 0}, 60, false});
+    preload_key(0);
+    assert_int_equal(cuzk_sched_get_key(w.s, 0, 0, NULL), CUZK_KEY_READY);
+    preload_key(1); /* no room beside it */
+    assert_int_equal(cuzk_sched_get_key(w.s, 1, CUZK_SCHED_HOST, NULL), CUZK_KEY_READY);
+    assert_int_equal(cuzk_sched_get_key(w.s, 1, 0, NULL), CUZK_KEY_ABSENT);
+    assert_int_equal(cuzk_sched_get_key(w.s, 0, 0, NULL), CUZK_KEY_READY);
+    cuzk_sched_job_spec spec = plain(1);
+    spec.key = 1;
+    const world_job *j = submit(spec);
+    world_run(&w);
+    assert_int_equal(j->outcome, CUZK_OUTCOME_DONE);
+    assert_int_equal(cuzk_sched_get_key(w.s, 1, 0, NULL), CUZK_KEY_READY);
+    assert_int_equal(cuzk_sched_get_key(w.s, 0, 0, NULL), CUZK_KEY_ABSENT);
+    preload_key(0);
+    assert_int_equal(cuzk_sched_get_key(w.s, 0, 0, NULL), CUZK_KEY_ABSENT);
+    world_end(&w);
+}
+
 static void a_key_that_does_not_load_fails_its_jobs(void **state) {
     (void)state;
     world_begin(&w);
@@ -469,6 +504,7 @@ int main(void) {
         RULE(a_key_loads_once_and_the_oldest_goes),
         RULE(a_kept_key_stays),
         RULE(preload_and_evict),
+        RULE(a_preloaded_key_is_on_the_devices_too),
         RULE(a_key_that_does_not_load_fails_its_jobs),
         RULE(memory_is_lent_and_taken_back),
     };
