@@ -103,11 +103,23 @@ static int parse(int argc, char **argv, options *o) {
     return -1;
 }
 
+typedef struct {
+    cuzk_out out;
+    cuzk_status st;
+    cuzk_err err;
+} output;
+
+/* One file waits for the medium as long as two. */
+static void sync_output(void *ctx, size_t i) {
+    output *f = (output *)ctx + i;
+    f->st = cuzk_out_sync(&f->out, &f->err);
+}
+
 /* Both are complete on disk before the first appears. */
 static cuzk_status write_outputs(const options *o, const cuzk_proof *proof, const cuzk_zkey *key,
-                                 const cuzk_wtns *w, cuzk_err *err) {
+                                 const cuzk_wtns *w, cuzk_pool *pool, cuzk_err *err) {
     cuzk_buf text[2] = {CUZK_BUF_INIT, CUZK_BUF_INIT};
-    cuzk_out out[2] = {{.fd = -1}, {.fd = -1}};
+    output f[2] = {{.out.fd = -1}, {.out.fd = -1}};
     const char *path[2] = {o->proof, o->publics};
     cuzk_proof_to_json(proof, CUZK_JSON_SNARKJS, &text[0]);
     cuzk_public_to_json(w->values + 32, key->n_public, CUZK_JSON_SNARKJS, &text[1]);
@@ -115,15 +127,19 @@ static cuzk_status write_outputs(const options *o, const cuzk_proof *proof, cons
     for (int i = 0; i < 2 && st == CUZK_OK; i++) {
         st = cuzk_buf_status(&text[i]);
         if (st != CUZK_OK) cuzk_err_set(err, st, "not enough memory for %s", path[i]);
-        if (st == CUZK_OK) st = cuzk_out_open(&out[i], path[i], err);
-        if (st == CUZK_OK) st = cuzk_out_write(&out[i], text[i].data, text[i].len, err);
-        if (st == CUZK_OK) st = cuzk_out_sync(&out[i], err);
+        if (st == CUZK_OK) st = cuzk_out_open(&f[i].out, path[i], err);
+        if (st == CUZK_OK) st = cuzk_out_write(&f[i].out, text[i].data, text[i].len, err);
+    }
+    if (st == CUZK_OK) cuzk_pool_run(pool, 2, sync_output, f);
+    for (int i = 0; i < 2 && st == CUZK_OK; i++) {
+        st = f[i].st;
+        if (st != CUZK_OK) *err = f[i].err;
     }
     for (int i = 0; i < 2; i++) {
         if (st == CUZK_OK)
-            st = cuzk_out_commit(&out[i], err);
+            st = cuzk_out_commit(&f[i].out, err);
         else
-            cuzk_out_abort(&out[i]);
+            cuzk_out_abort(&f[i].out);
         cuzk_buf_free(&text[i]);
     }
     return st;
@@ -173,7 +189,7 @@ static cuzk_status run(options *o, cuzk_err *err) {
         }
         st = cuzk__key_prove_points(key, w, &opts, &proof, &stats, err);
     }
-    if (st == CUZK_OK) st = write_outputs(o, &proof, key->zkey, w, err);
+    if (st == CUZK_OK) st = write_outputs(o, &proof, key->zkey, w, pool, err);
     if (st == CUZK_OK && o->json)
         report(o, key, &stats, cuzk_now_ns() - start, cuzk_pool_threads(pool));
     cuzk_wtns_free(w);

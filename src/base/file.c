@@ -14,6 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Bytes of files that are mapped page by page before they are read: they will be, and a fault for
+ * every few pages costs more. */
+enum { AT_ONCE = 16 << 20 };
+
 cuzk_status cuzk_map_file(cuzk_map *out, const char *path, cuzk_err *err) {
     static const uint8_t empty[1];
     memset(out, 0, sizeof *out);
@@ -35,7 +39,8 @@ cuzk_status cuzk_map_file(cuzk_map *out, const char *path, cuzk_err *err) {
         out->ctime_ns = (int64_t)sb.st_ctim.tv_sec * 1000000000 + sb.st_ctim.tv_nsec;
         out->data = empty;
         if (out->len) {
-            void *p = mmap(NULL, out->len, PROT_READ, MAP_SHARED, fd, 0);
+            const int now = out->len <= AT_ONCE ? MAP_POPULATE : 0;
+            void *p = mmap(NULL, out->len, PROT_READ, MAP_SHARED | now, fd, 0);
             if (p == MAP_FAILED)
                 st = cuzk_err_set(err, errno == ENOMEM ? CUZK_STATUS_NO_MEMORY : CUZK_STATUS_IO,
                                   "%s: cannot map: %s", path, strerror(errno));

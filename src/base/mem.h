@@ -19,9 +19,9 @@ void cuzk_free(void *p);
 /* Copies a string; NULL gives NULL out. Free with cuzk_free. */
 cuzk_status cuzk_strdup(char **out, const char *s) CUZK_MUST_CHECK;
 
-/* A large zeroed buffer of its own mapping, 2 MiB aligned and advised to use huge pages, for
- * vectors that MSM and NTT walk. Free with cuzk_big_free(p, same bytes); wiped by the caller when
- * it held a secret. */
+/* A large zeroed buffer of its own mapping, for vectors that MSM and NTT walk; from 512 KiB on 2
+ * MiB aligned, at least 2 MiB of address space, and advised to use huge pages. Free with
+ * cuzk_big_free(p, same bytes); wiped by the caller when it held a secret. */
 cuzk_status cuzk_big_alloc(void **out, size_t bytes) CUZK_MUST_CHECK;
 void cuzk_big_free(void *p, size_t bytes);
 

@@ -1,11 +1,17 @@
 /* DESIGN. One mutex, one list of running loops. A loop lives on its caller's stack: it holds the
- * next index (atomic) and the number of helpers inside it (under the mutex). A worker takes the
- * oldest loop that still has indices, counts itself in, works until the indices run out, counts
+ * next index (atomic) and the number of helpers inside it (changed under the mutex). A worker takes
+ * the oldest loop that still has indices, counts itself in, works until the indices run out, counts
  * itself out. The caller works too, then unlinks the loop and waits until no helper is inside.
  * An index is a chunk of work, so contention on the counter does not matter.
+ *
+ * Whoever waits looks on for a moment before it sleeps: a small proof is some sixty loops of tens
+ * of microseconds each, and to wake a thread takes as long as one of them, far longer on a virtual
+ * processor that has nothing else to run. Not where there are more threads than processors: then
+ * looking on would keep from work those that are waited for.
  */
 #include "base/thread.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
 
@@ -14,12 +20,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+enum { LOOK_ON_NS = 100 * 1000 };
+
 typedef struct loop {
     void (*fn)(void *ctx, size_t i);
     void *ctx;
     size_t n;
     atomic_size_t next;
-    unsigned helpers; /* under the pool's mutex */
+    atomic_uint helpers; /* changed under the pool's mutex */
     struct loop *later;
 } loop;
 
@@ -29,6 +37,8 @@ struct cuzk_pool {
     pthread_cond_t done; /* a helper left a loop */
     loop *oldest;
     bool stop;
+    bool look_on;
+    atomic_uint news; /* counts loops added, and the stop */
     unsigned workers;
     pthread_t thread[];
 };
@@ -48,22 +58,51 @@ static loop *find_work(cuzk_pool *pool) {
     return NULL;
 }
 
+/* Waits until *word is no longer `is`; false when it still was after some time. */
+static bool look_on(const atomic_uint *word, unsigned is) {
+    enum { LOOKS = 64 };
+    const int64_t end = cuzk_now_ns() + LOOK_ON_NS;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != is) return true;
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        }
+    } while (cuzk_now_ns() < end);
+    return false;
+}
+
+/* A worker's part in a loop that has indices left. The mutex is held before and after. */
+static void help(cuzk_pool *pool, loop *l) {
+    l->helpers++;
+    pthread_mutex_unlock(&pool->mu);
+    work_on(l);
+    cuzk_wipe_stack(); /* loop bodies handle secrets; this thread may live on for hours */
+    pthread_mutex_lock(&pool->mu);
+    if (--l->helpers == 0) pthread_cond_broadcast(&pool->done);
+}
+
 static void *worker_main(void *arg) {
     cuzk_pool *pool = arg;
+    bool looked = false;
     pthread_mutex_lock(&pool->mu);
     for (;;) {
         loop *l = find_work(pool);
         if (l) {
-            l->helpers++;
-            pthread_mutex_unlock(&pool->mu);
-            work_on(l);
-            cuzk_wipe_stack(); /* loop bodies handle secrets; this thread may live on for hours */
-            pthread_mutex_lock(&pool->mu);
-            if (--l->helpers == 0) pthread_cond_broadcast(&pool->done);
+            help(pool, l);
+            looked = false;
         } else if (pool->stop) {
             break;
+        } else if (pool->look_on && !looked) {
+            const unsigned news = atomic_load(&pool->news);
+            pthread_mutex_unlock(&pool->mu);
+            (void)look_on(&pool->news, news);
+            pthread_mutex_lock(&pool->mu);
+            looked = true;
         } else {
             pthread_cond_wait(&pool->work, &pool->mu);
+            looked = false;
         }
     }
     pthread_mutex_unlock(&pool->mu);
@@ -98,6 +137,8 @@ cuzk_status cuzk_pool_new(cuzk_pool **out, unsigned threads) {
     pthread_mutex_init(&pool->mu, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
+    atomic_init(&pool->news, 0);
+    pool->look_on = threads <= cuzk_cpu_count();
     start_workers(pool, threads - 1);
     if (pool->workers < threads - 1) {
         cuzk_pool_free(pool);
@@ -107,12 +148,18 @@ cuzk_status cuzk_pool_new(cuzk_pool **out, unsigned threads) {
     return CUZK_OK;
 }
 
+/* News are told without the mutex, so that who looks on finds it free. */
+static void tell(cuzk_pool *pool) {
+    atomic_fetch_add(&pool->news, 1);
+    pthread_cond_broadcast(&pool->work);
+}
+
 void cuzk_pool_free(cuzk_pool *pool) {
     if (!pool) return;
     pthread_mutex_lock(&pool->mu);
     pool->stop = true;
-    pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mu);
+    tell(pool);
     for (unsigned i = 0; i < pool->workers; i++)
         pthread_join(pool->thread[i], NULL);
     pthread_cond_destroy(&pool->done);
@@ -125,6 +172,19 @@ unsigned cuzk_pool_threads(const cuzk_pool *pool) {
     return pool ? pool->workers + 1 : 1;
 }
 
+/* Of a loop that no list has any more. The mutex is held before and after. */
+static void wait_for_helpers(cuzk_pool *pool, loop *l) {
+    if (l->helpers && pool->look_on) {
+        unsigned n;
+        pthread_mutex_unlock(&pool->mu);
+        while ((n = atomic_load(&l->helpers)) != 0 && look_on(&l->helpers, n))
+            ;
+        pthread_mutex_lock(&pool->mu);
+    }
+    while (l->helpers)
+        pthread_cond_wait(&pool->done, &pool->mu);
+}
+
 void cuzk_pool_run(cuzk_pool *pool, size_t n, void (*fn)(void *ctx, size_t i), void *ctx) {
     if (!pool || pool->workers == 0 || n <= 1) {
         for (size_t i = 0; i < n; i++)
@@ -133,21 +193,21 @@ void cuzk_pool_run(cuzk_pool *pool, size_t n, void (*fn)(void *ctx, size_t i), v
     }
     loop l = {.fn = fn, .ctx = ctx, .n = n};
     atomic_init(&l.next, 0);
+    atomic_init(&l.helpers, 0);
     pthread_mutex_lock(&pool->mu);
     loop **tail = &pool->oldest;
     while (*tail)
         tail = &(*tail)->later;
     *tail = &l;
-    pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mu);
+    tell(pool);
     work_on(&l);
     pthread_mutex_lock(&pool->mu);
     loop **link = &pool->oldest;
     while (*link != &l)
         link = &(*link)->later;
     *link = l.later;
-    while (l.helpers)
-        pthread_cond_wait(&pool->done, &pool->mu);
+    wait_for_helpers(pool, &l);
     pthread_mutex_unlock(&pool->mu);
 }
 

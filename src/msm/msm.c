@@ -5,6 +5,8 @@
 #include "msm/plan.h"
 #include "msm/work.h"
 
+#include <stdatomic.h>
+
 enum {
     FEW = 32,           /* below, one window after the other with XYZZ buckets */
     FEW_WINDOW_MAX = 8, /* bits */
@@ -57,12 +59,63 @@ static cuzk_status few(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__
     return CUZK_OK;
 }
 
+/* ---- memory that is left to the next sum -------------------------------------------------- */
+
+typedef struct {
+    atomic_bool taken;
+    size_t bytes;
+    void *memory;
+} block;
+
+/* A block for each thread that works at a time. They grow: what a thread needs depends on the plan,
+ * and is much the same for most sums. */
+struct cuzk_msm_room {
+    block block[CUZK__PLAN_THREADS];
+};
+
+cuzk_status cuzk_msm_room_new(cuzk_msm_room **out) {
+    void *mem;
+    *out = NULL;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_msm_room)));
+    *out = mem;
+    for (unsigned t = 0; t < CUZK__PLAN_THREADS; t++)
+        atomic_init(&(*out)->block[t].taken, false);
+    return CUZK_OK;
+}
+
+void cuzk_msm_room_free(cuzk_msm_room *room) {
+    if (!room) return;
+    for (unsigned t = 0; t < CUZK__PLAN_THREADS; t++)
+        cuzk_big_free(room->block[t].memory, room->block[t].bytes);
+    cuzk_free(room);
+}
+
+/* One of the room's, or *own when all are taken; NULL when there is no memory. */
+static block *take_block(cuzk_msm_room *room, block *own, size_t bytes) {
+    block *b = room->block;
+    while (b < room->block + CUZK__PLAN_THREADS && atomic_exchange(&b->taken, true))
+        b++;
+    if (b == room->block + CUZK__PLAN_THREADS) b = own;
+    if (b->bytes >= bytes) return b;
+    cuzk_big_free(b->memory, b->bytes);
+    b->bytes = cuzk_big_alloc(&b->memory, bytes) == CUZK_OK ? bytes : 0;
+    if (b->memory) return b;
+    atomic_store(&b->taken, false);
+    return NULL;
+}
+
+static void put_back(block *b, const block *own) {
+    if (b == own) cuzk_big_free(b->memory, b->bytes);
+    atomic_store(&b->taken, false);
+}
+
 /* ---- many -------------------------------------------------------------------------------- */
 
 typedef struct {
     cuzk__work w;
     cuzk__scan scan;
     cuzk__bit_scan bit_scan;
+    cuzk_msm_room *room;
     cuzk__msm_acc *sums; /* threads times windows */
     cuzk_status status[CUZK__PLAN_THREADS];
     uint64_t additions[CUZK__PLAN_THREADS];
@@ -75,10 +128,15 @@ static cuzk__costs costs_of(const cuzk__msm_kernel *k) {
 
 static void run_thread(void *ctx, size_t t) {
     job *j = ctx;
+    block own = {.memory = NULL},
+          *b = take_block(j->room, &own, cuzk__work_bytes(j->w.kernel, &j->w.plan));
+    j->status[t] = b ? CUZK_OK : CUZK_STATUS_NO_MEMORY;
+    if (!b) return;
     cuzk__msm_acc *sums = j->sums + t * j->w.digits.windows;
     for (unsigned x = 0; x < j->w.digits.windows; x++)
         j->w.kernel->acc_zero(&sums[x]);
-    j->status[t] = cuzk__work_run(&j->w, (unsigned)t, sums, &j->additions[t]);
+    j->additions[t] = cuzk__work_run(&j->w, (unsigned)t, sums, b->memory);
+    put_back(b, &own);
     cuzk_wipe_stack();
 }
 
@@ -128,10 +186,12 @@ static cuzk_status to_stored(const cuzk__msm_kernel *k, const void *bases, size_
     return CUZK_OK;
 }
 
-static cuzk_status many(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__msm_acc *acc) {
+static cuzk_status many_in(cuzk_msm_room *room, const cuzk__msm_kernel *k, const cuzk_msm_args *a,
+                           cuzk__msm_acc *acc) {
     void *mem, *bits = NULL, *stored = NULL, *bit_stored = NULL;
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(job)));
     job *j = mem;
+    j->room = room;
     j->w = (cuzk__work){
         .kernel = k, .scan = &j->scan, .n_bits = a->n_bits, .scalars = a->scalars, .bits = a->bits};
     cuzk_status st = to_stored(k, a->bases, a->n, &stored, &j->w.bases);
@@ -145,8 +205,20 @@ static cuzk_status many(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk_
     cuzk_free(bits);
     cuzk_big_free(stored, a->n * k->slot_size);
     cuzk_big_free(bit_stored, a->n_bits * k->slot_size);
-    cuzk_wipe(j, sizeof *j);
+    /* most of the job is counts of blocks that few sums have */
+    cuzk__scan_wipe(&j->scan);
+    cuzk_wipe(&j->bit_scan, sizeof j->bit_scan);
+    cuzk_wipe(&j->w, sizeof j->w);
     cuzk_free(j);
+    return st;
+}
+
+static cuzk_status many(const cuzk__msm_kernel *k, const cuzk_msm_args *a, cuzk__msm_acc *acc) {
+    cuzk_msm_room *own = NULL;
+    if (a->room) return many_in(a->room, k, a, acc);
+    CUZK_TRY(cuzk_msm_room_new(&own));
+    const cuzk_status st = many_in(own, k, a, acc);
+    cuzk_msm_room_free(own);
     return st;
 }
 
@@ -189,7 +261,7 @@ size_t cuzk_msm_scratch(const cuzk_msm_args *args) {
     size_t n_bits = args->n_bits < PART_MAX ? args->n_bits : PART_MAX;
     cuzk__costs costs = costs_of(k);
     cuzk__plan worst = cuzk__plan_bounds(n, &costs, args->window, threads);
-    size_t bytes = sizeof(job) + n;
+    size_t bytes = sizeof(cuzk_msm_room) + sizeof(job) + n;
     bytes += worst.threads * (cuzk__work_bytes(k, &worst) + 256 * sizeof(cuzk__msm_acc));
     if (k->convert) bytes += (n + n_bits) * k->slot_size;
     return bytes;

@@ -14,6 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Memory that sums leave to the next one: for some thousands of points, to get it from the system
+ * and give it back takes as long as a good part of the sum. Sums of one pool may use a room at the
+ * same time; it holds no more than the largest cuzk_msm_scratch of them, and nothing that tells
+ * digits when they have ended. NO_MEMORY. */
+typedef struct cuzk_msm_room cuzk_msm_room;
+cuzk_status cuzk_msm_room_new(cuzk_msm_room **out) CUZK_MUST_CHECK;
+void cuzk_msm_room_free(cuzk_msm_room *room); /* NULL is ignored */
+
 /* Set everything that is not used to zero. */
 typedef struct cuzk_msm_args {
     cuzk_curve_id curve;
@@ -30,8 +38,9 @@ typedef struct cuzk_msm_args {
     const void *bit_bases;
     const uint64_t *bits;
     cuzk_cpu_impl impl;
-    unsigned window; /* bits of a window; 0 lets the cost model choose */
-    cuzk_pool *pool; /* may be NULL: one thread */
+    unsigned window;     /* bits of a window; 0 lets the cost model choose */
+    cuzk_pool *pool;     /* may be NULL: one thread */
+    cuzk_msm_room *room; /* may be NULL: the sum takes and returns its memory */
     /* NULL, or where the number of batch-affine additions is put: what the time of a large sum is
      * made of. */
     uint64_t *additions;

@@ -1,10 +1,13 @@
 #include "msm/scan.h"
 
+#include "base/mem.h"
+
 #include <stdatomic.h>
 
 void cuzk__scan_shape(cuzk__scan *s, size_t n) {
     s->n = n;
     s->step = n / CUZK__SCAN_BLOCKS + 1;
+    if (s->step < CUZK__SCAN_STEP) s->step = CUZK__SCAN_STEP;
     s->blocks = n / s->step + (n % s->step != 0);
 }
 
@@ -45,4 +48,9 @@ cuzk_status cuzk__scan_run(cuzk__scan *s, const cuzk__digits *d, const uint8_t *
         for (unsigned i = 0; i < CUZK__SCAN_BITS; i++)
             s->all.count[i] += s->block[j].count[i];
     return CUZK_OK;
+}
+
+void cuzk__scan_wipe(cuzk__scan *s) {
+    cuzk_wipe(s->block, s->blocks * sizeof *s->block);
+    cuzk_wipe(&s->all, sizeof s->all);
 }

@@ -9,7 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CUZK__SCAN_BLOCKS = 256, CUZK__SCAN_BITS = 257 };
+enum {
+    CUZK__SCAN_BLOCKS = 256,
+    CUZK__SCAN_STEP =
+        512, /* points of a block at least: fewer would count little beside its counts */
+    CUZK__SCAN_BITS = 257
+};
 
 /* For one block of consecutive points: how many have |k| of each bit length. */
 typedef struct cuzk__scan_block {
@@ -32,6 +37,9 @@ void cuzk__scan_shape(cuzk__scan *s, size_t n);
  * BAD_INPUT when a scalar is not below the order. */
 cuzk_status cuzk__scan_run(cuzk__scan *s, const cuzk__digits *d, const uint8_t *bases,
                            size_t point_size, const uint8_t *scalars, cuzk_pool *pool);
+
+/* Overwrites what a run left, but for bits. */
+void cuzk__scan_wipe(cuzk__scan *s);
 
 /* True when the point_size bytes (a multiple of 8) at p are zero. */
 static inline bool cuzk__all_zero(const uint8_t *p, size_t point_size) {

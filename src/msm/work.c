@@ -248,19 +248,12 @@ static void run_stretch(thread *t, unsigned number) {
     }
 }
 
-cuzk_status cuzk__work_run(const cuzk__work *w, unsigned number, cuzk__msm_acc *sums,
-                           uint64_t *additions) {
-    size_t bytes = cuzk__work_bytes(w->kernel, &w->plan);
-    carver c = {0};
-    void *block;
-    CUZK_TRY(cuzk_big_alloc(&block, bytes));
+uint64_t cuzk__work_run(const cuzk__work *w, unsigned number, cuzk__msm_acc *sums, void *memory) {
+    carver c = {.base = memory};
     thread t = {.w = w, .sums = sums};
-    c.base = block;
     lay_out(&t, &c, w->kernel, most_buckets(&w->plan));
     t.s.adder = &w->kernel->adder;
     run_stretch(&t, number);
-    *additions = t.s.added;
     cuzk_wipe(t.s.pts.stamp, (size_t)(c.base + c.used - (uint8_t *)t.s.pts.stamp));
-    cuzk_big_free(block, bytes);
-    return CUZK_OK;
+    return t.s.added;
 }

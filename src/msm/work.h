@@ -23,9 +23,8 @@ typedef struct cuzk__work {
 size_t cuzk__work_bytes(const cuzk__msm_kernel *k, const cuzk__plan *p);
 
 /* Does stretch t of the plan: window x goes to sums[x], points of weight 1 to sums[0]. sums has
- * digits.windows entries, infinity before. *additions: how many batch-affine ones it took.
- * NO_MEMORY leaves sums unfinished. */
-cuzk_status cuzk__work_run(const cuzk__work *w, unsigned t, cuzk__msm_acc *sums,
-                           uint64_t *additions) CUZK_MUST_CHECK;
+ * digits.windows entries, infinity before. memory: cuzk__work_bytes, aligned to 64, whatever is in
+ * it; what told digits is wiped. Returns how many batch-affine additions it took. */
+uint64_t cuzk__work_run(const cuzk__work *w, unsigned t, cuzk__msm_acc *sums, void *memory);
 
 #endif

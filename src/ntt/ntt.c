@@ -60,7 +60,7 @@ cuzk_status cuzk_ntt_plan_new(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned
 cuzk_status cuzk__ntt_plan_with(cuzk_ntt_plan **out, cuzk_curve_id curve, unsigned log2n,
                                 unsigned family, const cuzk__ntt_kernels *kernels,
                                 cuzk_pool *pool) {
-    enum { MIN_FILL = 4096 };
+    enum { MIN_FILL = 1024 };
     *out = NULL;
     const cuzk_curve *c = cuzk_curve_get(curve);
     if (!c || (family != 5 && family != 7) || log2n > c->fr->adicity) return CUZK_STATUS_BAD_INPUT;

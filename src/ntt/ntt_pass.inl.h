@@ -269,9 +269,7 @@ static void NT_(leaves)(void *arg, size_t begin, size_t end) {
     }
 }
 #else
-static void NT_(leaves)(void *arg, size_t begin, size_t end) {
-    const NT_(job) *job = arg;
-    FV_(t) buf[NT_(LEAF_BATCHES)];
+static void NT_(leaves_in)(const NT_(job) * job, FV_(t) * buf, size_t begin, size_t end) {
     const size_t batches = ((size_t)1 << job->leaf) / FV_(LANES);
     for (size_t i = begin; i < end; i++) {
         cuzk_u256 *x = job->x + (i << job->leaf);
@@ -282,6 +280,18 @@ static void NT_(leaves)(void *arg, size_t begin, size_t end) {
         for (size_t k = 0; k < batches; k++)
             NT_(store)(job, x + k * FV_(LANES), &buf[k]);
     }
+}
+
+static void NT_(leaves)(void *arg, size_t begin, size_t end) {
+    FV_(t) buf[NT_(LEAF_BATCHES)];
+    NT_(leaves_in)(arg, buf, begin, end);
+}
+
+/* Every page of a large frame is touched when it is entered, and a thread that is new has none of
+ * them yet. */
+static void NT_(small_leaves)(void *arg, size_t begin, size_t end) {
+    FV_(t) buf[NT_(LEAF_BATCHES) / 4];
+    NT_(leaves_in)(arg, buf, begin, end);
 }
 #endif
 
@@ -339,7 +349,12 @@ static void NT_(run)(const cuzk_ntt_plan *plan, cuzk__ntt_op op, bool inverse, c
     }
     job.last = !up || split.passes == 0;
     const size_t leaves = (size_t)1 << (plan->log2n - split.leaf);
+#if NT_IN_PLACE
     cuzk_pool_run_ranges(pool, leaves, 1, 8, NT_(leaves), &job);
+#else
+    cuzk_pool_run_ranges(pool, leaves, 1, 8,
+                         split.leaf + 2 <= (NT_LEAF) ? NT_(small_leaves) : NT_(leaves), &job);
+#endif
     if (op == CUZK__NTT_TO_COSET) job.inverse = false;
     depth = plan->log2n - split.leaf;
     for (unsigned p = split.passes; up && p-- > 0;) {

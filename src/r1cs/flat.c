@@ -314,11 +314,14 @@ static cuzk_status sort_records(const job *j, uint32_t **out) {
 
 cuzk_status cuzk_flat_eval(const cuzk_flat_records *f, const void *witness, cuzk_u256 *a,
                            cuzk_u256 *b, cuzk_cpu_impl impl, cuzk_pool *pool) {
-    enum { MIN_RECORDS = 4096 };
+    enum { MIN_RECORDS = 4096, ENOUGH = 16384 }; /* of a piece */
+    const size_t threads = cuzk_pool_threads(pool);
     uint32_t *order = NULL;
     cuzk_status st = CUZK_OK;
     job j = {.f = f, .witness = witness, .to = {a, b}, .impl = impl};
-    j.pieces = (size_t)cuzk_pool_threads(pool) * 8;
+    /* each has a dictionary of its own to fill: several for a thread only where they are long */
+    j.pieces = f->n / ENOUGH > threads ? f->n / ENOUGH : threads;
+    if (j.pieces > 8 * threads) j.pieces = 8 * threads;
     if (j.pieces > f->n / MIN_RECORDS) j.pieces = f->n / MIN_RECORDS;
     if (j.pieces == 0) j.pieces = 1;
     atomic_init(&j.disorder, !starts_ascend(&j));

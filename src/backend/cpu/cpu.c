@@ -89,9 +89,8 @@ static void slot_free(cuzk_slot *slot) {
     if (!slot) return;
     cuzk__cpu_slot *s = (cuzk__cpu_slot *)slot;
     const size_t domain = s->n * sizeof(cuzk_u256);
-    drop(s->a, domain);
-    drop(s->b, domain);
-    drop(s->c, domain);
+    if (s->a) cuzk_wipe(s->a, s->used_bc ? 3 * domain : domain);
+    cuzk_big_free(s->a, 3 * domain);
     drop(s->converted, slot->key->key->n_full * sizeof(cuzk_u256));
     drop(s->scalars, s->max_full * sizeof(cuzk_u256));
     drop(s->packed_bits, s->bit_words * sizeof(uint64_t));
@@ -172,9 +171,9 @@ static cuzk_status slot_new(cuzk_device_key *dk, cuzk_slot **out, cuzk_err *err)
     measure(s, &key->b1);
     measure(s, &key->b2);
     measure(s, &key->l);
-    CUZK_TRY_GOTO(big(&s->a, s->n, sizeof(cuzk_u256), err), fail);
-    CUZK_TRY_GOTO(big(&s->b, s->n, sizeof(cuzk_u256), err), fail);
-    CUZK_TRY_GOTO(big(&s->c, s->n, sizeof(cuzk_u256), err), fail);
+    CUZK_TRY_GOTO(big(&s->a, s->n, 3 * sizeof(cuzk_u256), err), fail);
+    s->b = s->a + s->n;
+    s->c = s->b + s->n;
     CUZK_TRY_GOTO(big(&s->scalars, s->max_full, sizeof(cuzk_u256), err), fail);
     CUZK_TRY_GOTO(big(&s->packed_bits, s->bit_words, sizeof(uint64_t), err), fail);
     if (key->r1cs) CUZK_TRY_GOTO(big(&s->converted, key->n_full, sizeof(cuzk_u256), err), fail);
@@ -242,17 +241,26 @@ static cuzk_status stage_inputs(cuzk_slot *slot, const cuzk_u256 *frees, size_t 
     return CUZK_OK;
 }
 
+/* The sums need room of their own. What is small would cost more to get again than it is worth. */
+static void give_back_bc(cuzk__cpu_slot *s) {
+    enum { SMALL = 4 << 20 };
+    const size_t bytes = 2 * s->n * sizeof(cuzk_u256);
+    if (bytes < SMALL) return;
+    cuzk_big_discard(s->b, bytes);
+    s->used_bc = false;
+}
+
 static cuzk_status compute(cuzk_slot *slot, cuzk_err *err) {
     cuzk__cpu_slot *s = (cuzk__cpu_slot *)slot;
     const int64_t t0 = cuzk_now_ns();
+    s->used_bc = true;
     CUZK_TRY(cuzk__cpu_eval(s, err));
     const int64_t t1 = cuzk_now_ns();
     const cuzk_status st = cuzk__cpu_h_scalars(s);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "the quotient: %s", cuzk_status_text(st));
     s->stats.ns[CUZK_SUMS_EVAL] = t1 - t0;
     s->stats.ns[CUZK_SUMS_NTT] = cuzk_now_ns() - t1;
-    cuzk_big_discard(s->b, s->n * sizeof *s->b); /* the sums need room of their own */
-    cuzk_big_discard(s->c, s->n * sizeof *s->c);
+    give_back_bc(s);
     return cuzk__cpu_all_sums(s, err);
 }
 

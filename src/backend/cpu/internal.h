@@ -4,6 +4,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/rows.h"
+#include "msm/msm.h"
 #include "ntt/ntt.h"
 
 typedef struct cuzk__cpu_backend {
@@ -24,11 +25,13 @@ typedef struct cuzk__cpu_key {
 typedef struct cuzk__cpu_slot {
     cuzk_slot base;
     const cuzk__cpu_key *key;
-    cuzk_u256 *a, *b, *c;  /* the domain; a ends as the scalars of H */
+    cuzk_u256 *a, *b, *c;  /* the domain, in one piece; a ends as the scalars of H */
+    bool used_bc;          /* since they were last given back */
     cuzk_u256 *converted;  /* the full values in the form that was not given; NULL: not needed */
     cuzk_u256 *scalars;    /* full values gathered for one query */
     uint64_t *packed_bits; /* bits gathered for one query */
     size_t n, max_full, bit_words;
+    cuzk_msm_room *room;       /* while there are sums to be made */
     struct cuzk_witness *made; /* from free values */
     cuzk_wires wires;
     const uint8_t *plain;  /* n_full scalars */

@@ -150,6 +150,7 @@ static cuzk_status sum(cuzk__cpu_slot *s, cuzk_sums_stage stage, cuzk_msm_args *
     args->curve = s->base.key->key->curve->id;
     args->impl = s->key->cpu->impl;
     args->pool = s->key->cpu->pool;
+    args->room = s->room;
     const cuzk_status st = cuzk_msm(args, out);
     if (st != CUZK_OK)
         return cuzk_err_set(err, st, "%s over %zu points: %s", names[stage], args->n + args->n_bits,
@@ -193,12 +194,22 @@ static cuzk_status h_sum(cuzk__cpu_slot *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cuzk__cpu_all_sums(cuzk__cpu_slot *s, cuzk_err *err) {
+/* The one in G2 takes the most memory: last, so that the others leave it what it can use. */
+static cuzk_status all_sums(cuzk__cpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = s->base.key->key;
     cuzk_groth16_sums *to = &s->sums;
     CUZK_TRY(h_sum(s, err));
     CUZK_TRY(query_sum(s, CUZK_SUMS_MSM_A, CUZK_G1, &key->a, &to->a, err));
     CUZK_TRY(query_sum(s, CUZK_SUMS_MSM_B1, CUZK_G1, &key->b1, &to->b1, err));
-    CUZK_TRY(query_sum(s, CUZK_SUMS_MSM_B2, CUZK_G2, &key->b2, &to->b2, err));
-    return query_sum(s, CUZK_SUMS_MSM_L, CUZK_G1, &key->l, &to->l, err);
+    CUZK_TRY(query_sum(s, CUZK_SUMS_MSM_L, CUZK_G1, &key->l, &to->l, err));
+    return query_sum(s, CUZK_SUMS_MSM_B2, CUZK_G2, &key->b2, &to->b2, err);
+}
+
+cuzk_status cuzk__cpu_all_sums(cuzk__cpu_slot *s, cuzk_err *err) {
+    if (cuzk_msm_room_new(&s->room) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for the sums");
+    const cuzk_status st = all_sums(s, err);
+    cuzk_msm_room_free(s->room);
+    s->room = NULL;
+    return st;
 }

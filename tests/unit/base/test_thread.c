@@ -124,12 +124,33 @@ static void apart_has_a_deep_stack(void **state) {
 #endif
 }
 
+typedef struct {
+    pthread_t outer, inner;
+} where;
+
+static void note_inner(void *ctx) {
+    ((where *)ctx)->inner = pthread_self();
+}
+static void note_outer(void *ctx) {
+    ((where *)ctx)->outer = pthread_self();
+    assert_int_equal(cuzk_run_apart(note_inner, ctx), CUZK_OK);
+}
+
+static void apart_is_not_left_twice(void **state) {
+    (void)state;
+    where w;
+    assert_int_equal(cuzk_run_apart(note_outer, &w), CUZK_OK);
+    assert_true(w.outer == w.inner);
+    assert_true(w.outer != pthread_self());
+    note_outer(&w); /* and not taken for apart afterwards */
+    assert_true(w.inner != pthread_self());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_index_runs_once),
-        cmocka_unit_test(loops_nest),
-        cmocka_unit_test(many_callers_share_a_pool),
-        cmocka_unit_test(apart_has_a_deep_stack),
+        cmocka_unit_test(every_index_runs_once),     cmocka_unit_test(loops_nest),
+        cmocka_unit_test(many_callers_share_a_pool), cmocka_unit_test(apart_has_a_deep_stack),
+        cmocka_unit_test(apart_is_not_left_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -456,6 +456,44 @@ static void test_blst(void **state) {
     }
 }
 
+enum { SHARERS = 12 };
+
+typedef struct {
+    cuzk_msm_room *room;
+    input in[SHARERS];
+    cuzk_point got[SHARERS];
+    cuzk_status st[SHARERS];
+} sharing;
+
+static void share(void *ctx, size_t i) {
+    sharing *s = ctx;
+    cuzk_msm_args args = args_of(&s->in[i]);
+    args.pool = pools[2];
+    args.room = s->room;
+    s->st[i] = cuzk_msm(&args, &s->got[i]);
+}
+
+/* Sums of all groups and several sizes in one room, at the same time and one after the other: what
+ * one leaves there disturbs no other. */
+static void test_room(void **state) {
+    (void)state;
+    sharing s;
+    assert_int_equal(cuzk_msm_room_new(&s.room), CUZK_OK);
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < SHARERS; i++)
+            input_new(&s.in[i], &fixtures[i % 4], 40 + 250 * ((i + (size_t)round) % SHARERS));
+        cuzk_pool_run(round == 1 ? NULL : pools[2], SHARERS, share, &s);
+        for (size_t i = 0; i < SHARERS; i++) {
+            cuzk_point want;
+            expect(&s.in[i], &want);
+            assert_int_equal(s.st[i], CUZK_OK);
+            compare(&s.in[i], &s.got[i], &want, "in a room", (unsigned)round);
+            input_free(&s.in[i]);
+        }
+    }
+    cuzk_msm_room_free(s.room);
+}
+
 /* The bound grows with what it depends on and is not absurd: the bases are used in place. */
 static void test_scratch(void **state) {
     (void)state;
@@ -476,6 +514,7 @@ int main(void) {
         cmocka_unit_test(test_windows), cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_bits),    cmocka_unit_test(test_bad_scalar),
         cmocka_unit_test(test_blst),    cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
