@@ -16,8 +16,10 @@
 
 /* Memory that sums leave to the next one: for some thousands of points, to get it from the system
  * and give it back takes as long as a good part of the sum. Sums of one pool may use a room at the
- * same time; it holds no more than the largest cuzk_msm_scratch of them, and nothing that tells
- * digits when they have ended. NO_MEMORY. */
+ * same time; they take the largest cuzk_msm_scratch of them, and for each that runs beside it a
+ * byte a point and CUZK_MSM_BESIDE. Nothing that tells digits is left when they have ended.
+ * NO_MEMORY. */
+enum { CUZK_MSM_BESIDE = 512 << 10 };
 typedef struct cuzk_msm_room cuzk_msm_room;
 cuzk_status cuzk_msm_room_new(cuzk_msm_room **out) CUZK_MUST_CHECK;
 void cuzk_msm_room_free(cuzk_msm_room *room); /* NULL is ignored */

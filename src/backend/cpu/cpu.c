@@ -113,7 +113,7 @@ static void measure(cuzk__cpu_slot *s, const cuzk_query *q) {
     if (q->n_bits && q->n_bits / 64 + 1 > s->bit_words) s->bit_words = q->n_bits / 64 + 1;
 }
 
-/* The most that any sum takes while it is made. */
+/* The most that any sum takes while it is made; at once, what it and those beside it take. */
 static size_t sums_scratch(const cuzk__cpu_backend *cpu, const cuzk_proving_key *key) {
     const cuzk_query *q[] = {&key->a, &key->b1, &key->b2, &key->l};
     cuzk_msm_args args = {.curve = key->curve->id,
@@ -121,15 +121,16 @@ static size_t sums_scratch(const cuzk__cpu_backend *cpu, const cuzk_proving_key 
                           .n = (size_t)1 << key->log2_domain,
                           .impl = cpu->impl,
                           .pool = cpu->pool};
-    size_t most = cuzk_msm_scratch(&args);
+    size_t most = cuzk_msm_scratch(&args), beside = args.n + CUZK_MSM_BESIDE;
     for (int i = 0; i < 4; i++) {
         args.group = i == 2 ? CUZK_G2 : CUZK_G1;
         args.n = q[i]->n_full;
         args.n_bits = q[i]->n_bits;
         const size_t bytes = cuzk_msm_scratch(&args);
         if (bytes > most) most = bytes;
+        beside += args.n + CUZK_MSM_BESIDE;
     }
-    return most;
+    return cuzk__cpu_at_once(cpu, key) ? most + beside : most;
 }
 
 static cuzk_status plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
@@ -137,17 +138,21 @@ static cuzk_status plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backe
     const cuzk__cpu_backend *cpu = (const cuzk__cpu_backend *)b;
     const size_t vector = sizeof(cuzk_u256) << key->log2_domain;
     const size_t scratch = sums_scratch(cpu, key);
+    const bool at_once = cuzk__cpu_at_once(cpu, key);
     cuzk__cpu_slot s = {.n = 0};
     (void)err;
     measure(&s, &key->a);
     measure(&s, &key->b1);
     measure(&s, &key->b2);
     measure(&s, &key->l);
-    /* two of the vectors are given back before the sums begin */
+    /* in turns, two of the vectors are given back before the sums begin */
     *out = (cuzk_backend_plan){
         .key = sizeof(cuzk__cpu_key) +
                cuzk_ntt_plan_bytes(key->curve->id, key->log2_domain, cpu->impl),
-        .slot = sizeof s + vector + (scratch > 2 * vector ? scratch : 2 * vector) +
+        .slot = sizeof s + vector +
+                (at_once                ? scratch + 2 * vector
+                 : scratch > 2 * vector ? scratch
+                                        : 2 * vector) +
                 s.max_full * sizeof(cuzk_u256) + s.bit_words * sizeof(uint64_t) +
                 (key->r1cs ? key->n_full * sizeof(cuzk_u256) : 0) +
                 (key->plan ? cuzk_witness_bits_bytes(key->r1cs) + cuzk_witness_full_bytes(key->r1cs)
@@ -241,27 +246,8 @@ static cuzk_status stage_inputs(cuzk_slot *slot, const cuzk_u256 *frees, size_t 
     return CUZK_OK;
 }
 
-/* The sums need room of their own. What is small would cost more to get again than it is worth. */
-static void give_back_bc(cuzk__cpu_slot *s) {
-    enum { SMALL = 4 << 20 };
-    const size_t bytes = 2 * s->n * sizeof(cuzk_u256);
-    if (bytes < SMALL) return;
-    cuzk_big_discard(s->b, bytes);
-    s->used_bc = false;
-}
-
 static cuzk_status compute(cuzk_slot *slot, cuzk_err *err) {
-    cuzk__cpu_slot *s = (cuzk__cpu_slot *)slot;
-    const int64_t t0 = cuzk_now_ns();
-    s->used_bc = true;
-    CUZK_TRY(cuzk__cpu_eval(s, err));
-    const int64_t t1 = cuzk_now_ns();
-    const cuzk_status st = cuzk__cpu_h_scalars(s);
-    if (st != CUZK_OK) return cuzk_err_set(err, st, "the quotient: %s", cuzk_status_text(st));
-    s->stats.ns[CUZK_SUMS_EVAL] = t1 - t0;
-    s->stats.ns[CUZK_SUMS_NTT] = cuzk_now_ns() - t1;
-    give_back_bc(s);
-    return cuzk__cpu_all_sums(s, err);
+    return cuzk__cpu_compute((cuzk__cpu_slot *)slot, err);
 }
 
 static cuzk_status finish(cuzk_slot *slot, cuzk_groth16_sums *out, cuzk_sums_stats *stats,

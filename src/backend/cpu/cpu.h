@@ -10,8 +10,10 @@
  *
  * What is particular here: keys are used where they are, and so are wires, which must stay as they
  * are from stage to finish; Montgomery forms of a compact system's wires must be aligned to 8
- * bytes. A slot takes three vectors of the domain. Sums that are computed at the fault points
- * `msm_a`, `msm_b1`, `msm_b2`, `msm_c` (of L) and `msm_h` can be disturbed (base/fault.h). */
+ * bytes. A slot takes three vectors of the domain. With small circom keys and
+ * several threads the stages of a computation run at the same time, and so do their times. Sums
+ * that are computed at the fault points `msm_a`, `msm_b1`, `msm_b2`, `msm_c` (of L) and `msm_h` can
+ * be disturbed (base/fault.h). */
 cuzk_status cuzk_cpu_backend_open(cuzk_backend **out, cuzk_cpu_impl impl, cuzk_pool *pool,
                                   cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -40,10 +40,11 @@ typedef struct cuzk__cpu_slot {
     cuzk_sums_stats stats;
 } cuzk__cpu_slot;
 
-/* The steps of a computation, in order. */
-cuzk_status cuzk__cpu_eval(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
-cuzk_status cuzk__cpu_h_scalars(cuzk__cpu_slot *s) CUZK_MUST_CHECK;
-cuzk_status cuzk__cpu_all_sums(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
+/* Whether the parts of a proof with this key are computed at the same time. */
+bool cuzk__cpu_at_once(const cuzk__cpu_backend *cpu, const cuzk_proving_key *key);
+
+/* The sums of a slot that has been staged. */
+cuzk_status cuzk__cpu_compute(cuzk__cpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
 
 /* multiples.c: entries of cuzk_backend_ops. */
 cuzk_status cuzk__cpu_multiples_new(cuzk_backend *b, cuzk_multiples **out, const cuzk_curve *curve,

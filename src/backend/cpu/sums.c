@@ -10,6 +10,11 @@
  *
  * Then one sum after another. Bits never become scalars: those that choose a query's bases are
  * packed, and the sum takes them as a mask.
+ *
+ * Small circom keys: the quotient and its sum, and the four other sums, are five loops of one loop
+ * of the pool. Split among all threads, sums of some thousands of points would be half waiting: for
+ * each other, and for what one thread does alone. Threads that find no part left help with what the
+ * parts have left. Only small ones, because it takes the memory of all parts.
  */
 #include "backend/cpu/internal.h"
 
@@ -72,7 +77,7 @@ static cuzk_status eval_compact(cuzk__cpu_slot *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cuzk__cpu_eval(cuzk__cpu_slot *s, cuzk_err *err) {
+static cuzk_status eval(cuzk__cpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = s->base.key->key;
     cuzk_pool *pool = s->key->cpu->pool;
     if (key->r1cs) {
@@ -87,7 +92,7 @@ cuzk_status cuzk__cpu_eval(cuzk__cpu_slot *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cuzk__cpu_h_scalars(cuzk__cpu_slot *s) {
+static cuzk_status h_scalars(cuzk__cpu_slot *s) {
     const cuzk__cpu_key *k = s->key;
     cuzk_pool *pool = k->cpu->pool;
     cuzk_ntt_to_coset(k->plan, s->a, &k->shift, pool);
@@ -105,6 +110,27 @@ cuzk_status cuzk__cpu_h_scalars(cuzk__cpu_slot *s) {
         CUZK_TRY(cuzk_ntt_from_coset(k->plan, s->c, &s->base.key->key->curve->fr->one, pool));
     cuzk_pool_run_ranges(pool, s->n, MIN_LEN, 4, quotient_coefs_range, s);
     return CUZK_OK;
+}
+
+static cuzk_status quotient(cuzk__cpu_slot *s, cuzk_err *err) {
+    const int64_t t0 = cuzk_now_ns();
+    s->used_bc = true;
+    CUZK_TRY(eval(s, err));
+    const int64_t t1 = cuzk_now_ns();
+    const cuzk_status st = h_scalars(s);
+    if (st != CUZK_OK) return cuzk_err_set(err, st, "the quotient: %s", cuzk_status_text(st));
+    s->stats.ns[CUZK_SUMS_EVAL] = t1 - t0;
+    s->stats.ns[CUZK_SUMS_NTT] = cuzk_now_ns() - t1;
+    return CUZK_OK;
+}
+
+/* The sums need room of their own. What is small would cost more to get again than it is worth. */
+static void give_back_bc(cuzk__cpu_slot *s) {
+    enum { SMALL = 4 << 20 };
+    const size_t bytes = 2 * s->n * sizeof(cuzk_u256);
+    if (bytes < SMALL) return;
+    cuzk_big_discard(s->b, bytes);
+    s->used_bc = false;
 }
 
 /* ---- sums ---- */
@@ -194,10 +220,14 @@ static cuzk_status h_sum(cuzk__cpu_slot *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* The one in G2 takes the most memory: last, so that the others leave it what it can use. */
-static cuzk_status all_sums(cuzk__cpu_slot *s, cuzk_err *err) {
+/* ---- in turns, or at the same time ---- */
+
+/* The sum in G2 takes the most memory: last, so that the others leave it what it can use. */
+static cuzk_status in_turns(cuzk__cpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = s->base.key->key;
     cuzk_groth16_sums *to = &s->sums;
+    CUZK_TRY(quotient(s, err));
+    give_back_bc(s);
     CUZK_TRY(h_sum(s, err));
     CUZK_TRY(query_sum(s, CUZK_SUMS_MSM_A, CUZK_G1, &key->a, &to->a, err));
     CUZK_TRY(query_sum(s, CUZK_SUMS_MSM_B1, CUZK_G1, &key->b1, &to->b1, err));
@@ -205,10 +235,61 @@ static cuzk_status all_sums(cuzk__cpu_slot *s, cuzk_err *err) {
     return query_sum(s, CUZK_SUMS_MSM_B2, CUZK_G2, &key->b2, &to->b2, err);
 }
 
-cuzk_status cuzk__cpu_all_sums(cuzk__cpu_slot *s, cuzk_err *err) {
+enum { PARTS = 5 };
+
+typedef struct {
+    cuzk__cpu_slot *s;
+    cuzk_status st[PARTS];
+    cuzk_err err[PARTS];
+} parts;
+
+static cuzk_status one_part(cuzk__cpu_slot *s, size_t i, cuzk_err *err) {
+    const cuzk_proving_key *key = s->base.key->key;
+    cuzk_groth16_sums *to = &s->sums;
+    switch (i) { /* the longest first */
+    case 0:
+        CUZK_TRY(quotient(s, err));
+        return h_sum(s, err);
+    case 1:
+        return query_sum(s, CUZK_SUMS_MSM_B2, CUZK_G2, &key->b2, &to->b2, err);
+    case 2:
+        return query_sum(s, CUZK_SUMS_MSM_A, CUZK_G1, &key->a, &to->a, err);
+    case 3:
+        return query_sum(s, CUZK_SUMS_MSM_L, CUZK_G1, &key->l, &to->l, err);
+    default:
+        return query_sum(s, CUZK_SUMS_MSM_B1, CUZK_G1, &key->b1, &to->b1, err);
+    }
+}
+
+static void run_part(void *ctx, size_t i) {
+    parts *p = ctx;
+    p->st[i] = one_part(p->s, i, &p->err[i]);
+}
+
+static cuzk_status at_once(cuzk__cpu_slot *s, cuzk_err *err) {
+    parts p = {.s = s};
+    cuzk_pool_run(s->key->cpu->pool, PARTS, run_part, &p);
+    for (int i = 0; i < PARTS; i++) {
+        if (p.st[i] == CUZK_OK) continue;
+        *err = p.err[i];
+        return p.st[i];
+    }
+    return CUZK_OK;
+}
+
+bool cuzk__cpu_at_once(const cuzk__cpu_backend *cpu, const cuzk_proving_key *key) {
+    enum { LARGEST_LOG2 = 17 };
+    const cuzk_query *q[] = {&key->a, &key->b1, &key->b2, &key->l};
+    for (int i = 0; i < 4; i++)
+        if (q[i]->full_slots || q[i]->n_bits) return false;
+    return key->log2_domain <= LARGEST_LOG2 && cuzk_pool_threads(cpu->pool) > 1;
+}
+
+cuzk_status cuzk__cpu_compute(cuzk__cpu_slot *s, cuzk_err *err) {
     if (cuzk_msm_room_new(&s->room) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for the sums");
-    const cuzk_status st = all_sums(s, err);
+    const cuzk_status st =
+        cuzk__cpu_at_once(s->key->cpu, s->base.key->key) ? at_once(s, err) : in_turns(s, err);
     cuzk_msm_room_free(s->room);
     s->room = NULL;
     return st;
