@@ -43,6 +43,12 @@ static const char help[] =
     "  --runs R                    times each result is computed, 1 to 1000; default 5\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use\n"
     "  --device cpu|cuda[:N]       where; default cpu\n"
+    "  --vram SIZE[,SIZE...]       at most so much of the device's memory (16GiB); a key that does "
+    "not\n"
+    "                              fit stays on the host and is streamed. partition takes several\n"
+    "                              sizes, one after another\n"
+    "  --slow-link N               partition: what is streamed is copied N times, as over a link\n"
+    "                              so much slower\n"
     "  --vs blst                   blst beside ours in the same run (bls12_381): msm by its\n"
     "                              Pippenger on one thread, and one product of its scalar field,\n"
     "                              in which the table then counts butterflies\n"
@@ -95,7 +101,7 @@ static const char help[] =
 
 typedef struct words {
     const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
-    const char *seed, *step, *factor, *window, *circuit;
+    const char *seed, *step, *factor, *window, *circuit, *vram, *slow;
     bool table, all, fold;
 } words;
 
@@ -121,12 +127,15 @@ static int read_options(int argc, char **argv, words *w) {
         {"factor", required_argument, NULL, 'f'},
         {"window", required_argument, NULL, 'w'},
         {"circuit", required_argument, NULL, 'C'},
+        {"vram", required_argument, NULL, 'm'},
+        {"slow-link", required_argument, NULL, 'l'},
         {NULL, 0, NULL, 0},
     };
-    static const char letters[] = "cgnptrivdPSsfwC";
+    static const char letters[] = "cgnptrivdPSsfwCml";
     const char **const values[] = {&w->curve, &w->group, &w->log2,   &w->pattern, &w->threads,
                                    &w->runs,  &w->impl,  &w->vs,     &w->device,  &w->partition,
-                                   &w->seed,  &w->step,  &w->factor, &w->window,  &w->circuit};
+                                   &w->seed,  &w->step,  &w->factor, &w->window,  &w->circuit,
+                                   &w->vram,  &w->slow};
     int c;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
@@ -189,9 +198,28 @@ static int interpret_what(const words *w, cuzk_bench *b) {
     return -1;
 }
 
+/* Sizes between commas; a message and false when one of them is none. */
+static bool parse_vram(const char *text, cuzk_bench *b) {
+    char word[32];
+    for (const char *at = text, *end; at; at = *end ? end + 1 : NULL) {
+        end = strchr(at, ',');
+        if (!end) end = at + strlen(at);
+        const size_t len = (size_t)(end - at);
+        if (len >= sizeof word || b->n_vram == CUZK_BENCH_MAX_VRAM) {
+            (void)cuzk_cli_usage("bench", "--vram: at most %d sizes", CUZK_BENCH_MAX_VRAM);
+            return false;
+        }
+        memcpy(word, at, len);
+        word[len] = '\0';
+        if (cuzk_cli_vram("bench", word, b->device.cuda, &b->vram[b->n_vram++]) >= 0) return false;
+    }
+    b->device.vram = b->n_vram ? b->vram[0] : 0;
+    return true;
+}
+
 /* How. -1: go on; otherwise the exit code. */
 static int interpret_how(const words *w, cuzk_bench *b) {
-    uint64_t runs, partition = 0;
+    uint64_t runs, partition = 0, copies = 1;
     if (w->threads && !cuzk_cli_threads(w->threads, &b->threads))
         return cuzk_cli_usage("bench", "--threads %s: not a number up to 4096", w->threads);
     if (!cuzk_cli_number(w->runs ? w->runs : "5", 1, CUZK_BENCH_MAX_RUNS, &runs))
@@ -203,6 +231,10 @@ static int interpret_how(const words *w, cuzk_bench *b) {
         return cuzk_cli_usage("bench", "--vs %s: only blst is here to compare with", w->vs);
     if (w->vs && b->curve->id != CUZK_BLS12_381)
         return cuzk_cli_usage("bench", "--vs blst wants --curve bls12_381, the only one it has");
+    if (!parse_vram(w->vram, b)) return 2;
+    if (w->slow && (!b->device.cuda || !cuzk_cli_number(w->slow, 1, 1000, &copies)))
+        return cuzk_cli_usage("bench", "--slow-link %s: 1 to 1000, with --device cuda", w->slow);
+    b->device.link_copies = (unsigned)copies;
     if (w->partition && !cuzk_cli_number(w->partition, 0, UINT16_MAX, &partition))
         return cuzk_cli_usage("bench", "--partition %s: not a number from 0", w->partition);
     b->partition = (unsigned)partition;
@@ -268,6 +300,12 @@ static bool names_a_kind(const words *w) {
 
 /* Whether the operation computes where it is told to. -1, or the exit code. */
 static int device_fits(const operation *op, const words *w, const cuzk_bench *b) {
+    if (b->n_vram > 1 && op->cuda != cuzk_bench_partition_device)
+        return cuzk_cli_usage("bench", "several sizes after --vram are for partition");
+    if (w->slow && op->cuda != cuzk_bench_partition_device)
+        return cuzk_cli_usage("bench", "--slow-link is for partition");
+    if (w->vram && op->cuda != cuzk_bench_partition_device && op->cuda != cuzk_bench_prove_device)
+        return cuzk_cli_usage("bench", "--vram is for prove and partition");
     const bool kernel = is_kernel(op, b);
     if (!b->device.cuda && !op->cpu)
         return cuzk_cli_usage("bench", "%s is for --device cuda", op->name);

@@ -30,6 +30,9 @@ typedef struct cuzk_bench_kernels {
     unsigned step, window, factor;
 } cuzk_bench_kernels;
 
+/* Sizes after --vram. */
+enum { CUZK_BENCH_MAX_VRAM = 8 };
+
 /* One run of the verb. */
 typedef struct cuzk_bench {
     const cuzk_curve *curve;
@@ -48,6 +51,8 @@ typedef struct cuzk_bench {
     bool fold;        /* partition: the key made so folds C into L */
     cuzk_device device;
     cuzk_bench_kernels kernels;
+    uint64_t vram[CUZK_BENCH_MAX_VRAM]; /* what --vram lists; the first is the device's too */
+    unsigned n_vram;
     cuzk_pool *pool;
     /* report */
     const char *command; /* as typed */

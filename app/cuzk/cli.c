@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include "base/file.h"
+#include "base/units.h"
 #include "format/decimal.h"
 
 #include <errno.h>
@@ -100,4 +101,12 @@ bool cuzk_cli_impl(const char *text, cuzk_cpu_impl *out) {
         return true;
     }
     return false;
+}
+
+int cuzk_cli_vram(const char *verb, const char *text, bool cuda, uint64_t *out) {
+    if (!text) return -1;
+    if (!cuda) return cuzk_cli_usage(verb, "--vram goes with --device cuda");
+    if (!cuzk_parse_bytes(text, out) || *out == 0)
+        return cuzk_cli_usage(verb, "--vram %s: a size such as 16GiB", text);
+    return -1;
 }

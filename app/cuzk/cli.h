@@ -51,4 +51,8 @@ bool cuzk_cli_impl(const char *text, cuzk_cpu_impl *out);
 /* "--threads N": 0 (the default) is one per core. False when text is no such number. */
 bool cuzk_cli_threads(const char *text, unsigned *out);
 
+/* "--vram SIZE" into *out; NULL leaves it. The exit code 2 after a message when it is no size or
+ * the device is not CUDA, else -1. */
+int cuzk_cli_vram(const char *verb, const char *text, bool cuda, uint64_t *out);
+
 #endif

@@ -39,6 +39,9 @@ static const char options_text[] =
     "  --partition N               this partition alone, from 0\n"
     "  --device cpu|cuda[:N]       where prove computes; cpu is the default. A device that is not\n"
     "                              there is an error (exit code 5), never another place\n"
+    "  --vram SIZE                 take at most so much of the device's memory (16GiB); a key "
+    "that\n"
+    "                              does not fit stays on the host and is streamed\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --json                      report as JSON on stdout\n"
     "  --insecure-blinding R,S     fixed blinding (decimal), for tests: such a proof is not\n"
@@ -240,6 +243,9 @@ static int option(int c, char **argv, cuzk_filecoin_opts *o) {
     case 'd':
         if (cuzk_device_parse(optarg, &o->device)) return -1;
         return cuzk_cli_usage(verb, "--device %s: cpu, cuda or cuda:N", optarg);
+    case 'v':
+        o->vram = optarg;
+        return -1;
     case 'b':
         if (parse_blinding(optarg, o)) return -1;
         return cuzk_cli_usage(verb, "--insecure-blinding wants two decimal numbers R,S");
@@ -260,6 +266,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
         {"partition", required_argument, NULL, 'P'},
         {"threads", required_argument, NULL, 't'},
         {"device", required_argument, NULL, 'd'},
+        {"vram", required_argument, NULL, 'v'},
         {"json", no_argument, NULL, 'j'},
         {"insecure-blinding", required_argument, NULL, 'b'},
         {"miner", required_argument, NULL, 'm'},
@@ -285,6 +292,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     const bool verify = argc - optind == 3 && strcmp(argv[optind], "verify") == 0;
     if (!prove && !verify)
         return cuzk_cli_usage(kind->verb, "wants `prove IN OUT` or `verify IN PROOF`");
+    if (cuzk_cli_vram(kind->verb, o.vram, o.device.cuda, &o.device.vram) >= 0) return 2;
     if (verify && o.device.cuda) return cuzk_cli_usage(kind->verb, "--device is for prove");
     if (verify && o.fixed) return cuzk_cli_usage(kind->verb, "--insecure-blinding is for prove");
     o.in = argv[optind + 1];

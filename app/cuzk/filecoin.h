@@ -27,6 +27,7 @@ typedef struct cuzk_filecoin_opts {
     cuzk_u256 r, s;
     unsigned threads;
     cuzk_device device; /* not opened */
+    const char *vram;   /* the word of --vram; NULL: none */
 } cuzk_filecoin_opts;
 
 /* BAD_INPUT when a file is for another of the four verbs, USAGE when it has no such partition. */

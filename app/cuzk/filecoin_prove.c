@@ -29,7 +29,8 @@ typedef struct prover {
     cuzk_circuit_key *key;
     cuzk_device device;
     cuzk_device_key *device_key; /* NULL on the CPU, where the key proves by itself */
-    cuzk_slot *slot;
+    cuzk_slot **slots; /* as many as proofs share a pass over the key, where it is streamed */
+    uint32_t n_slots;
     cuzk_sums_stats sums; /* of all partitions */
     cuzk_proof *proofs;
     int64_t ns[STAGES], since;
@@ -81,6 +82,17 @@ static cuzk_status check_output(const cuzk_filecoin_opts *o, cuzk_err *err) {
                         "%s is a file of a key: the proof needs another name", o->out);
 }
 
+static cuzk_status open_slots(prover *p, cuzk_err *err) {
+    cuzk_backend *b = p->device.backend;
+    CUZK_TRY(b->ops->key_load(b, &p->device_key, cuzk_circuit_key_data(p->key), err));
+    const uint32_t n = cuzk_device_key_share(p->device_key);
+    if (cuzk_alloc((void **)&p->slots, n, sizeof(cuzk_slot *)) != CUZK_OK)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory");
+    for (; p->n_slots < n; p->n_slots++)
+        CUZK_TRY(b->ops->slot_new(p->device_key, &p->slots[p->n_slots], err));
+    return CUZK_OK;
+}
+
 static cuzk_status open_key(prover *p, cuzk_err *err) {
     cuzk_keys_opts opts = {.dir = p->o->params,
                            .allow_insecure = p->o->allow_insecure,
@@ -98,10 +110,9 @@ static cuzk_status open_key(prover *p, cuzk_err *err) {
                 "not take this one\n",
                 p->o->kind->verb);
     if (p->device.cuda) {
+        p->device.share = p->n;
         CUZK_TRY(cuzk_device_open(&p->device, p->o->threads, false, err));
-        cuzk_backend *b = p->device.backend;
-        CUZK_TRY(b->ops->key_load(b, &p->device_key, cuzk_circuit_key_data(p->key), err));
-        CUZK_TRY(b->ops->slot_new(p->device_key, &p->slot, err));
+        CUZK_TRY(open_slots(p, err));
     }
     lap(p, KEY);
     return CUZK_OK;
@@ -109,7 +120,9 @@ static cuzk_status open_key(prover *p, cuzk_err *err) {
 
 static void close_device(prover *p) {
     if (!p->device.backend) return;
-    p->device.backend->ops->slot_free(p->slot);
+    for (uint32_t i = 0; i < p->n_slots; i++)
+        p->device.backend->ops->slot_free(p->slots[i]);
+    cuzk_free(p->slots);
     p->device.backend->ops->key_free(p->device_key);
     cuzk_device_close(&p->device);
 }
@@ -131,8 +144,9 @@ static cuzk_status make_witness(prover *p, uint32_t partition, cuzk_witness **ou
 }
 
 /* On a device: it makes the witness from the free values. */
-static cuzk_status prove_inputs(prover *p, uint32_t partition, const cuzk_prove_opts *opts,
-                                cuzk_proof *proof, cuzk_prove_stats *stats, cuzk_err *err) {
+static cuzk_status prove_inputs(prover *p, uint32_t partition, cuzk_slot *slot,
+                                const cuzk_prove_opts *opts, cuzk_proof *proof,
+                                cuzk_prove_stats *stats, cuzk_err *err) {
     const size_t n_free = p->r1cs->n_free, n_public = cuzk_circuit_public(p->v->circuit);
     void *mem;
     if (cuzk_alloc(&mem, n_free + n_public, sizeof(cuzk_u256)) != CUZK_OK)
@@ -142,16 +156,31 @@ static cuzk_status prove_inputs(prover *p, uint32_t partition, const cuzk_prove_
     if (st == CUZK_OK) st = cuzk_statement_public(publics, n_public, p->statement, partition, err);
     lap(p, WITNESS);
     if (st == CUZK_OK)
-        st =
-            cuzk_circuit_key_prove_inputs(p->key, p->slot, frees, publics, opts, proof, stats, err);
+        st = cuzk_circuit_key_prove_inputs(p->key, slot, frees, publics, opts, proof, stats, err);
     cuzk_wipe(mem, (n_free + n_public) * sizeof(cuzk_u256));
     cuzk_free(mem);
     return st;
 }
 
-static cuzk_status prove_partition(prover *p, uint32_t i, cuzk_err *err) {
+/* A partition, and those behind it that are proved in one pass with it. */
+typedef struct chain {
+    prover *p;
+    uint32_t i, slot;
+} chain;
+
+static cuzk_status prove_partition(chain *c, cuzk_err *err);
+
+static cuzk_status prove_next(void *ctx, cuzk_err *err) {
+    const chain *c = ctx;
+    chain next = {c->p, c->i + 1, c->slot + 1};
+    return next.i < c->p->n && next.slot < c->p->n_slots ? prove_partition(&next, err) : CUZK_OK;
+}
+
+static cuzk_status prove_partition(chain *c, cuzk_err *err) {
+    prover *p = c->p;
+    const uint32_t i = c->i;
     const cuzk_filecoin_opts *o = p->o;
-    cuzk_prove_opts opts = {.pool = p->pool};
+    cuzk_prove_opts opts = {.pool = p->pool, .queued = prove_next, .queued_ctx = c};
     cuzk_witness *w = NULL;
     if (o->fixed) {
         opts.r = &o->r;
@@ -159,8 +188,8 @@ static cuzk_status prove_partition(prover *p, uint32_t i, cuzk_err *err) {
     }
     cuzk_prove_stats stats = {0};
     cuzk_status st = CUZK_OK;
-    if (p->slot) {
-        st = prove_inputs(p, p->first + i, &opts, &p->proofs[i], &stats, err);
+    if (p->n_slots) {
+        st = prove_inputs(p, p->first + i, p->slots[c->slot], &opts, &p->proofs[i], &stats, err);
     } else {
         st = make_witness(p, p->first + i, &w, err);
         if (st == CUZK_OK)
@@ -178,9 +207,11 @@ static cuzk_status prove_all(prover *p, cuzk_err *err) {
     cuzk_status st = cuzk_alloc((void **)&p->proofs, p->n, sizeof *p->proofs);
     if (st != CUZK_OK) return cuzk_err_set(err, st, "not enough memory");
     cuzk_progress_begin(&progress, p->n > 1 ? stderr : NULL, "partitions", p->n);
-    for (uint32_t i = 0; i < p->n && st == CUZK_OK; i++) {
-        st = prove_partition(p, i, err);
-        cuzk_progress_add(&progress, 1);
+    const uint32_t step = p->n_slots ? p->n_slots : 1;
+    for (uint32_t i = 0; i < p->n && st == CUZK_OK; i += step) {
+        chain c = {p, i, 0};
+        st = prove_partition(&c, err);
+        cuzk_progress_add(&progress, p->n - i < step ? p->n - i : step);
     }
     cuzk_progress_end(&progress);
     return st;

@@ -27,6 +27,9 @@ static const char help[] =
     "  --device cpu|cuda[:N]       where to compute; cpu is the default. A device that is not "
     "there\n"
     "                              is an error (exit code 5), never another place\n"
+    "  --vram SIZE                 take at most so much of the device's memory (16GiB); a key "
+    "that\n"
+    "                              does not fit stays on the host and is streamed\n"
     "  --threads N                 threads to use; 0 (default): one per core\n"
     "  --impl auto|ifma|asm|portable  arithmetic to use; the proof is the same\n"
     "  --json                      report stages and sizes as JSON on stdout\n"
@@ -42,7 +45,7 @@ static const char help[] =
     "example: cuzk prove circuit_final.zkey witness.wtns proof.json public.json\n";
 
 typedef struct {
-    const char *zkey, *wtns, *proof, *publics;
+    const char *zkey, *wtns, *proof, *publics, *vram;
     unsigned threads;
     cuzk_cpu_impl impl;
     bool json, fixed;
@@ -64,6 +67,7 @@ static int parse(int argc, char **argv, options *o) {
         {"threads", required_argument, NULL, 't'},
         {"impl", required_argument, NULL, 'i'},
         {"device", required_argument, NULL, 'd'},
+        {"vram", required_argument, NULL, 'v'},
         {"json", no_argument, NULL, 'j'},
         {"insecure-blinding", required_argument, NULL, 'b'},
         {"help", no_argument, NULL, 'h'},
@@ -84,6 +88,8 @@ static int parse(int argc, char **argv, options *o) {
         } else if (c == 'd') {
             if (!cuzk_device_parse(optarg, &o->device))
                 return cuzk_cli_usage("prove", "--device %s: cpu, cuda or cuda:N", optarg);
+        } else if (c == 'v') {
+            o->vram = optarg;
         } else if (c == 'b') {
             if (!parse_blinding(optarg, o))
                 return cuzk_cli_usage("prove", "--insecure-blinding wants two decimal numbers R,S");
@@ -91,6 +97,7 @@ static int parse(int argc, char **argv, options *o) {
             return cuzk_cli_bad_option("prove", c, argv);
         }
     }
+    if (cuzk_cli_vram("prove", o->vram, o->device.cuda, &o->device.vram) >= 0) return 2;
     if (argc - optind != 4)
         return cuzk_cli_usage("prove", "wants ZKEY WTNS PROOF PUBLIC, got %d arguments",
                               argc - optind);

@@ -35,6 +35,7 @@
     X("export-verifier", cuzk_cmd_export_verifier, "write a Solidity verifier contract")           \
     X("calldata", cuzk_cmd_calldata, "print a proof as arguments of that contract")                \
     X("bench", cuzk_cmd_bench, "time transforms, sums and proofs, every result checked")           \
+    X("plan", cuzk_cmd_plan, "what a key takes on a GPU, and how fast it proves there")            \
     X("simulate", cuzk_cmd_simulate, "what a GPU, a host and a load will give")                    \
     X("timeline", cuzk_cmd_timeline, "how busy devices were, and why not busier, from a log")      \
     X("circuit", cuzk_cmd_circuit, "list, measure and digest the circuits of Filecoin")            \

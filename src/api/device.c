@@ -35,6 +35,7 @@ void cuzk_device_json(const cuzk_device *d, cuzk_buf *out) {
     cuzk_buf_puts(out, ",\"device_name\":");
     cuzk_buf_json_str(out, d->name);
     cuzk_buf_printf(out, ",\"driver\":%d,\"cuda\":%d", d->driver, d->runtime);
+    if (d->vram) cuzk_buf_printf(out, ",\"vram\":%llu", (unsigned long long)d->vram);
 }
 
 void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out) {
@@ -75,7 +76,12 @@ void cuzk_device_close(cuzk_device *d) {
 #ifdef CUZK_HAVE_CUDA
 cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk_err *err) {
     if (!d->cuda) return CUZK_OK;
-    const cuzk_cuda_options options = {.ordinal = d->ordinal, .threads = threads, .tables = tables};
+    const cuzk_cuda_options options = {.ordinal = d->ordinal,
+                                       .threads = threads,
+                                       .tables = tables,
+                                       .vram = (size_t)d->vram,
+                                       .share = d->share,
+                                       .link_copies = d->link_copies};
     cuzk_cuda_info info;
     CUZK_TRY(cuzk_cuda_backend_open(&d->backend, &options, err));
     CUZK_TRY(cuzk_cuda_backend_info(d->backend, &info, err));
@@ -112,10 +118,14 @@ void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out) {
     dlclose(lib);
 }
 
+unsigned cuzk_device_key_share(const cuzk_device_key *key) {
+    cuzk_cuda_stream s;
+    cuzk_cuda_backend_key_stream(key, &s);
+    return s.share ? s.share : 1;
+}
+
 size_t cuzk_device_used(const cuzk_device *d) {
-    cuzk_cuda_info info;
-    if (!d->backend || cuzk_cuda_backend_info(d->backend, &info, NULL) != CUZK_OK) return 0;
-    return info.bytes_total - info.bytes_free;
+    return d->backend ? cuzk_cuda_backend_used(d->backend) : 0;
 }
 
 void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out) {
@@ -124,9 +134,19 @@ void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk
     cuzk_cuda_backend_key_bytes(key, &bytes);
     cuzk_buf_printf(out,
                     ",\"key_bytes\":{\"points\":%zu,\"tables\":%zu,\"rows\":%zu,\"transforms\":%zu,"
-                    "\"work\":%zu,\"slot\":%zu}",
+                    "\"work\":%zu,\"slot\":%zu,\"streamed\":%zu,\"host\":%zu}",
                     bytes.points, bytes.tables, bytes.rows, bytes.transforms, bytes.work,
-                    bytes.slot);
+                    bytes.slot, bytes.streamed, bytes.host);
+    if (bytes.streamed == 0) return;
+    cuzk_cuda_stream s;
+    cuzk_cuda_backend_key_stream(key, &s);
+    cuzk_buf_printf(
+        out,
+        ",\"stream\":{\"share\":%u,\"link\":%.0f,\"predicted_ms\":%.1f,\"predicted_ms_slow_link\""
+        ":%.1f,\"full_chunks\":%u,\"full_bases\":%u,\"bits_chunks\":%u,"
+        "\"bits_bases\":%u}",
+        s.share, s.link, s.ms, s.ms_slow, s.chunks[0], s.chunk_bases[0], s.chunks[1],
+        s.chunk_bases[1]);
 }
 #else
 cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk_err *err) {
@@ -136,6 +156,11 @@ cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk
     return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
                         "device %s: this cuzk was built without CUDA (cmake --preset cuda)",
                         d->word);
+}
+
+unsigned cuzk_device_key_share(const cuzk_device_key *key) {
+    (void)key;
+    return 1;
 }
 
 size_t cuzk_device_used(const cuzk_device *d) {

@@ -17,6 +17,8 @@ typedef struct cuzk_device {
     char name[128];        /* of the hardware */
     int driver, runtime;   /* as 13000 for 13.0 */
     size_t bytes_total, bytes_free;
+    uint64_t vram; /* at most so many bytes of its memory are taken; 0: what there is */
+    unsigned share, link_copies; /* see backend/cuda/open.h */
 } cuzk_device;
 
 /* Reads the word; NULL: cpu. False when it is none of those above. */
@@ -35,6 +37,9 @@ void cuzk_device_json(const cuzk_device *d, cuzk_buf *out);
  * moved: ,"sums_on":"cuda:0","device_ms":{"upload":…},"bytes_to_device":…,"bytes_from_device":… */
 void cuzk_device_sums_json(const cuzk_device *d, const cuzk_sums_stats *sums, cuzk_buf *out);
 
+/* Proofs that share a pass over a key that is loaded there, at most; 1 where none do. */
+unsigned cuzk_device_key_share(const cuzk_device_key *key);
+
 /* Bytes of a CUDA device in use by anybody, by the driver's count; 0 where it cannot be had. */
 size_t cuzk_device_used(const cuzk_device *d);
 
@@ -45,7 +50,8 @@ struct cuzk_prove_stats;
 void cuzk_device_stages_json(const cuzk_device *d, const struct cuzk_prove_stats *stats,
                              cuzk_buf *out);
 
-/* Appends ,"clocks":{…} and ,"key_bytes":{…} of a CUDA device; nothing where they cannot be had. */
+/* Appends ,"clocks":{…} and ,"key_bytes":{…} of a CUDA device; nothing where they cannot be had.
+ * Of a key that is streamed also ,"stream":{"link":bytes a second,…}. */
 void cuzk_device_clocks_json(const cuzk_device *d, cuzk_buf *out);
 void cuzk_device_key_json(const cuzk_device *d, const cuzk_device_key *key, cuzk_buf *out);
 

@@ -40,6 +40,11 @@ typedef struct cuzk_prove_opts {
     cuzk_status (*check_key)(const void *ctx, cuzk_pool *pool, cuzk_err *err);
     const void *check_ctx;
     const char *hint; /* ends the message about an unsatisfied circuit; may be NULL */
+    /* Called, where it is not NULL, when a device has the work and before its result is waited for:
+     * to queue another proof on another slot, which may share a pass over a key that is streamed.
+     */
+    cuzk_status (*queued)(void *ctx, cuzk_err *err);
+    void *queued_ctx;
 } cuzk_prove_opts;
 
 typedef struct cuzk_prove_stats {

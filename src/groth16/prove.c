@@ -32,6 +32,7 @@ typedef struct {
     const cuzk_prove_opts *opts; /* not NULL */
     cuzk_u256 r, s;              /* plain */
     cuzk_prove_stats *stats;     /* not NULL */
+    bool again;                  /* to see why the first one was wrong */
 } attempt;
 
 /* ---- the proof from the sums ---- */
@@ -119,6 +120,7 @@ static cuzk_status make_points(const attempt *at, cuzk_slot *slot, cuzk_proof *o
     else
         CUZK_TRY(ops->stage_inputs(slot, at->frees, at->n_frees, err));
     CUZK_TRY(ops->compute(slot, err));
+    if (at->opts->queued && !at->again) CUZK_TRY(at->opts->queued(at->opts->queued_ctx, err));
     blind(&b, at->key, &at->r, &at->s);
     const cuzk_status st = ops->finish(slot, &sums, &stats, err);
     if (st == CUZK_OK) {
@@ -209,6 +211,7 @@ static cuzk_status explain_failure(const attempt *failed, const cuzk_proof *bad,
     const cuzk_prove_opts *opts = failed->opts;
     if (opts->check_key) CUZK_TRY(opts->check_key(opts->check_ctx, opts->pool, err));
     attempt at = *failed;
+    at.again = true;
     device cpu;
     cuzk_proof again;
     cuzk_status st = open_device(&cpu, NULL, at.key, CUZK_CPU_PORTABLE, opts->pool, err);

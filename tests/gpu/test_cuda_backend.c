@@ -10,7 +10,10 @@
 
 #include <pthread.h>
 
-static cuzk_backend *cpu, *cuda[3]; /* without and with tables; sums in turn */
+/* without and with tables; sums in turn; keys that are streamed in chunks, small and large ones */
+enum { BACKENDS = 5, STREAMED = 3 };
+static const uint32_t chunk[BACKENDS] = {[STREAMED] = 48, [STREAMED + 1] = 1500};
+static cuzk_backend *cpu, *cuda[BACKENDS];
 
 static void same_point(const cuzk_group_ops *g, const cuzk_point *want, const cuzk_point *got,
                        const char *sum, const char *what) {
@@ -29,14 +32,15 @@ static void same_sums(const cuzk_curve *c, const cuzk_groth16_sums *want,
 static void compare(const test_key_shape *shape, unsigned patterns) {
     test_key k;
     test_key_make(&k, shape);
-    enum { DEVICES = 5 }; /* the last loads logarithms */
-    test_device ours[DEVICES] = {{.backend = cpu},
-                                 {.backend = cuda[0]},
-                                 {.backend = cuda[1]},
-                                 {.backend = cuda[2]},
-                                 {.backend = cuda[1]}};
+    static const char *const names[] = {
+        "", "", ", tables", ", in turn", ", logarithms", ", streamed", ", streamed logarithms"};
+    enum { DEVICES = 7 };
+    cuzk_backend *streamed = cuda[STREAMED + (shape->log2_domain > 7)];
+    test_device ours[DEVICES] = {{.backend = cpu},     {.backend = cuda[0]}, {.backend = cuda[1]},
+                                 {.backend = cuda[2]}, {.backend = cuda[1]}, {.backend = streamed},
+                                 {.backend = streamed}};
     for (int d = 0; d < DEVICES; d++)
-        test_device_load(&ours[d], d + 1 < DEVICES ? &k.key : &k.log_key);
+        test_device_load(&ours[d], d == 4 || d == 6 ? &k.log_key : &k.key);
     for (int p = 0; p < TEST_PATTERNS; p++) {
         if (!(patterns >> p & 1)) continue;
         test_wires w;
@@ -49,11 +53,7 @@ static void compare(const test_key_shape *shape, unsigned patterns) {
             snprintf(what, sizeof what, "%s, 2^%u, %zu values, %zu bits, %s, form %d%s%s",
                      k.key.curve->name, shape->log2_domain, shape->n_full, shape->n_bits,
                      test_pattern_name((test_pattern)p), (int)shape->h_form,
-                     shape->five_bases ? ", five bases" : "",
-                     d == 1   ? ""
-                     : d == 2 ? ", tables"
-                     : d == 3 ? ", in turn"
-                              : ", logarithms");
+                     shape->five_bases ? ", five bases" : "", names[d]);
             test_device_run(&ours[d], &w.wires, &got, &stats);
             same_sums(k.key.curve, &want, &got, what);
             assert_true(stats.bytes_in >= shape->n_full * 32);
@@ -129,7 +129,7 @@ static void *use_slot(void *ctx) {
 
 static void two_slots(void **state) {
     (void)state;
-    for (int t = 0; t < 2; t++) { /* sorted sums, combs */
+    for (int t = 0; t < BACKENDS; t++) { /* sorted sums, combs, in turn, streamed */
         const test_key_shape shape = {CUZK_BLS12_381, 11, 2000, 500, CUZK_H_COEFFICIENTS, false};
         test_key k;
         test_wires w[2];
@@ -381,9 +381,13 @@ int main(void) {
     test_rng_start();
     cuzk_status st = cuzk_pool_new(&pool, 0);
     if (st == CUZK_OK) st = cuzk_cpu_backend_open(&cpu, CUZK_CPU_AUTO, pool, &err);
-    for (int t = 0; t < 3 && st == CUZK_OK; t++) {
-        const cuzk_cuda_options options = {
-            .ordinal = 0, .threads = 4, .tables = t == 1, .in_turn = t == 2};
+    for (int t = 0; t < BACKENDS && st == CUZK_OK; t++) {
+        const cuzk_cuda_options options = {.ordinal = 0,
+                                           .threads = 4,
+                                           .tables = t == 1,
+                                           .in_turn = t == 2,
+                                           .chunk = chunk[t],
+                                           .share = t > STREAMED ? 2 : 1};
         st = cuzk_cuda_backend_open(&cuda[t], &options, &err);
     }
     if (st != CUZK_OK) {
@@ -391,7 +395,7 @@ int main(void) {
         return 1;
     }
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (int t = 0; t < 3; t++)
+    for (int t = 0; t < BACKENDS; t++)
         cuda[t]->ops->close(cuda[t]);
     cpu->ops->close(cpu);
     cuzk_pool_free(pool);

@@ -103,3 +103,30 @@ test('other words are a wrong use', (t) => {
   assert.equal(cuzk('porep', 'verify', '--device', 'cuda', ...inputs).status, 2);
   assert.deepEqual(readdirSync(dir), []);
 });
+
+test('a plan adds up, fits, and names the least that does; without CUDA it is an error', () => {
+  const plan = (...words) => cuzk('plan', '--json', '--circuit', 'porep-2k', ...words);
+  const first = plan('--vram', '8GiB');
+  if (first.status !== 0) {
+    assert.equal(first.status, 5, first.stderr);
+    assert.match(first.stderr, /^cuzk plan: [^\n]*built without CUDA[^\n]*\n$/);
+    return;
+  }
+  const bytes = (r) => Object.values(r).reduce((a, b) => a + b, 0);
+  for (const vram of [1, 2, 8, 64]) {
+    const p = JSON.parse(plan('--vram', `${vram}GiB`).stdout);
+    assert.equal(p.log2_domain, 22);
+    assert.equal(bytes(p.device), 2 * p.device.all);
+    assert.ok(p.device.all <= vram * 2 ** 30);
+    assert.equal(p.streamed_bytes > 0, p.form.startsWith('streamed'));
+    assert.ok(p.predicted_ms_slow_link >= p.predicted_ms);
+  }
+  const little = plan('--vram', '64MiB');
+  assert.equal(little.status, 5);
+  const least = Number(/at least (\d+) bytes/.exec(little.stderr)[1]);
+  assert.equal(plan('--vram', String(least)).status, 0);
+  assert.equal(plan('--vram', String(least - 65536)).status, 5);
+  assert.equal(cuzk('prove', '--vram', '1GiB', ...inputs, 'p', 'q').status, 2);
+  assert.equal(plan('--vram', 'much').status, 2);
+  assert.equal(plan('--partitions', '0').status, 2);
+});

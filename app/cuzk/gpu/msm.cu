@@ -3,6 +3,7 @@
  * The scalars' sum is taken on the device with the templates' field arithmetic. */
 #include "bench.cuh"
 
+#include "backend/cuda/cub_room.h"
 #include "backend/cuda/dev_fields.cuh"
 
 #include <string.h>
@@ -218,6 +219,25 @@ cuzk_status make_pattern(msm_case *c, const pattern *p, cuzk_point *want, cuzk_e
     return CUZK_OK;
 }
 
+/* What a plan without a device counts is not less than what one with it takes. */
+cuzk_status counts_enough(const msm_case *c, cuzk_cuda_msm_config cfg, bool *ok, cuzk_err *err) {
+    cuzk__arena arena = {};
+    cuzk_cuda probe = *c->dev;
+    cuzk_cuda_msm_info info[2];
+    arena.measuring = true;
+    probe.arena = &arena;
+    if (!cfg.factor) cfg.factor = 1;
+    for (int absent = 0; absent < 2; absent++) {
+        cuzk_cuda_msm *msm;
+        if (absent) probe.ordinal = CUZK__NO_DEVICE;
+        CUZK_TRY(cuzk_cuda_msm_new(&msm, &probe, &cfg, NULL, err));
+        cuzk_cuda_msm_get_info(msm, &info[absent]);
+        cuzk_cuda_msm_free(msm);
+    }
+    *ok = info[1].scratch_bytes >= info[0].scratch_bytes;
+    return CUZK_OK;
+}
+
 cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned factor,
                         unsigned reps, unsigned window, bench_report *rep, cuzk_err *err) {
     cuzk_point want, got;
@@ -229,7 +249,8 @@ cuzk_status run_pattern(msm_case *c, const pattern *p, unsigned log2n, unsigned 
     CUZK_TRY(cuzk_cuda_mark(c->dev, 3, err));
     float setup;
     CUZK_TRY(cuzk_cuda_elapsed(c->dev, 2, 3, &setup, err));
-    bool ok = true;
+    bool ok;
+    CUZK_TRY(counts_enough(c, cfg, &ok, err));
     std::vector<float> ms;
     cuzk_cuda_msm_times best = {}, t;
     for (unsigned i = 0; i <= reps; i++) {

@@ -3,6 +3,7 @@
 #include "bench.cuh"
 
 #include "backend/cuda/dev_fields.cuh"
+#include "backend/cuda/ntt_small.h"
 
 #include <string.h>
 
@@ -185,8 +186,9 @@ static cuzk_status check_case(ntt_case *c, const cuzk_cuda_ntt *plan, bool *ok, 
     return CUZK_OK;
 }
 
+/* dirs: of cuzk_cuda_ntt_new. */
 static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id curve,
-                            unsigned log2n, bench_report *rep, cuzk_err *err) {
+                            unsigned log2n, unsigned dirs, bench_report *rep, cuzk_err *err) {
     const bool bn = curve == CUZK_BN254;
     const char *name = bn ? "bn254" : "bls12_381";
     const size_t n = (size_t)1 << log2n;
@@ -201,7 +203,7 @@ static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_i
     CUZK_TRY(cuzk_cuda_alloc(dev, &part, (n + 255) / 256 * 32, err));
     c.x = (cuzk_u256 *)x, c.x0 = (cuzk_u256 *)x0, c.part = (cuzk_u256 *)part;
     cuzk_cuda_ntt *plan;
-    CUZK_TRY(cuzk_cuda_ntt_new(&plan, dev, curve, log2n, c.family, 3, err));
+    CUZK_TRY(cuzk_cuda_ntt_new(&plan, dev, curve, log2n, c.family, dirs, err));
     bool ok = true;
     CUZK_TRY(check_case(&c, plan, &ok, err));
     struct {
@@ -222,12 +224,13 @@ static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_i
             return cuzk_cuda_ntt_run(plan, x, runs[i].dir, runs[i].order, i == 3 ? scale : NULL,
                                      err);
         }));
-        char extra[64];
+        char extra[96];
         int len[CUZK__NTT_MAX_PASSES];
         const int passes = cuzk__cuda_ntt_split(log2n, len);
         const double products = (double)n * (log2n / 2.0 - 1); /* but for factors of one */
-        snprintf(extra, sizeof extra, "\"table_bytes\":%zu,\"passes\":%d",
-                 cuzk_cuda_ntt_bytes(log2n, 3), passes);
+        snprintf(extra, sizeof extra, "\"table_bytes\":%zu,\"passes\":%d,\"small_tables\":%s",
+                 cuzk_cuda_ntt_bytes(log2n, dirs), passes,
+                 (dirs & CUZK_NTT_SMALL_TABLES) ? "true" : "false");
         rep->row("ntt", name, "fr", log2n, runs[i].variant, ok, ms,
                  bench_wides_ms(dev, products * bench_shoup_wides(bn)), 64.0 * passes * (double)n,
                  extra);
@@ -244,8 +247,10 @@ cuzk_status bench_ntt(cuzk_cuda *dev, const bench_options &o, bench_report *rep,
     for (int k = 0; k < 2; k++) {
         const cuzk_curve_id curve = k ? CUZK_BN254 : CUZK_BLS12_381;
         if (o.curve && o.curve != curve) continue;
-        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step)
-            CUZK_TRY(one_size(dev, o, curve, log2n, rep, err));
+        for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step) {
+            CUZK_TRY(one_size(dev, o, curve, log2n, 3, rep, err));
+            CUZK_TRY(one_size(dev, o, curve, log2n, 3 | CUZK_NTT_SMALL_TABLES, rep, err));
+        }
     }
     return CUZK_OK;
 }

@@ -1,5 +1,5 @@
 /* The backend's table of operations, and the pinned ring through which keys are uploaded. */
-#include "backend/cuda/prover.cuh"
+#include "backend/cuda/lean.cuh"
 
 extern "C" {
 #include "base/mem.h"
@@ -60,6 +60,10 @@ cuzk_status cuzk_cuda_backend_open(cuzk_backend **out, const cuzk_cuda_options *
         CUZK_CUDA_GOTO(cudaSetDevice(options->ordinal), fail);
         CUZK_CUDA_GOTO(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), fail);
     }
+    b->vram = options->vram;
+    b->chunk = options->chunk;
+    b->share = cuzk__lean_share(options->share);
+    b->link_copies = options->link_copies ? options->link_copies : 1;
     CUZK_TRY_GOTO(cuzk_cuda_open(&b->dev, options->ordinal, err), fail);
     CUZK_TRY_GOTO(cuzk__gpu_work_open(b, err), fail);
     cuzk_cuda_info info;
@@ -83,7 +87,28 @@ fail:
 }
 
 cuzk_status cuzk_cuda_backend_info(const cuzk_backend *b, cuzk_cuda_info *out, cuzk_err *err) {
-    return cuzk_cuda_get_info(((const cuzk_gpu_backend *)b)->dev, out, err);
+    const cuzk_gpu_backend *gpu = (const cuzk_gpu_backend *)b;
+    if (cuzk__measures(gpu->dev)) {
+        *out = gpu->dev->info;
+        const size_t used = gpu->dev->arena->used;
+        out->bytes_free = used < out->bytes_free ? out->bytes_free - used : 0;
+        return CUZK_OK;
+    }
+    CUZK_TRY(cuzk_cuda_get_info(gpu->dev, out, err));
+    if (!gpu->vram) return CUZK_OK;
+    const size_t usable = cuzk__gpu_usable(gpu->vram);
+    const size_t taken = __atomic_load_n(&gpu->held, __ATOMIC_RELAXED) + gpu->work.arena.size +
+                         (gpu->filling ? cuzk__gpu_own_bytes(gpu->filling) : 0);
+    const size_t left = usable > taken ? usable - taken : 0;
+    if (left < out->bytes_free) out->bytes_free = left;
+    if (gpu->vram < out->bytes_total) out->bytes_total = gpu->vram;
+    return CUZK_OK;
+}
+
+size_t cuzk_cuda_backend_used(const cuzk_backend *b) {
+    cuzk_cuda_info info;
+    if (cuzk_cuda_get_info(((const cuzk_gpu_backend *)b)->dev, &info, NULL) != CUZK_OK) return 0;
+    return info.bytes_total - info.bytes_free;
 }
 
 cuzk_status cuzk__ring_take(cuzk_gpu_backend *b, char **part, cuzk_err *err) {

@@ -88,6 +88,7 @@ static cuzk_status open_handle(cuzk_cuda **out, int ordinal, const cuzk_cuda_inf
     else
         CUZK_TRY_GOTO(fill_info(dev, err), fail);
     CUZK_CUDA_GOTO(cudaDeviceGetStreamPriorityRange(&least, &greatest), fail);
+    if (greatest + 1 < least) greatest++; /* the very first is for what the link waits for */
     CUZK_CUDA_GOTO(
         cudaStreamCreateWithPriority(&dev->stream, cudaStreamNonBlocking, high ? greatest : least),
         fail);

@@ -1,5 +1,6 @@
 /* Loading a key: bases without infinities, tables of multiples, rows, transform tables. */
-#include "backend/cuda/prover.cuh"
+#include "backend/cuda/lean.cuh"
+#include "backend/cuda/ntt_small.h"
 
 extern "C" {
 #include "base/mem.h"
@@ -18,13 +19,8 @@ enum { COMB_MOST_WIRES = 1 << 17, COMB_MOST_H = 1 << 16, COMB_WIDEST = 7, COMB_N
 /* Of G1; G2 may take twice that. H, whose values are all full, gains most by wide digits. */
 static const size_t COMB_BYTES_WIRES = (size_t)2 << 30, COMB_BYTES_H = (size_t)6 << 30;
 
-/* Keys of logarithms: the generators' combs, and where a part of the ring goes before it is
- * multiplied out. */
+/* Keys of logarithms. */
 enum { LOG_WINDOW = 12, LOG_BYTES = 32 };
-struct key_logs {
-    cuzk__gpu_query comb[2]; /* G1, G2 */
-    void *scalars;
-};
 
 /* Sends bases through the ring: points, or logarithms that become points. */
 struct point_writer {
@@ -235,24 +231,15 @@ static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, 
     return send_all(&w, q->one_base, 1, err);
 }
 
-static bool measures(const cuzk_gpu_backend *b) {
-    return b->dev->arena && b->dev->arena->measuring;
-}
-
 /* A key that fills the device leaves what it can to H's table, where most of the work is. */
 static bool is_large(const cuzk_gpu_key *k) {
     return k->base.key->log2_domain >= 26;
 }
 
-/* Free device memory; a plan is for a device that holds nothing else. */
+/* Device memory that may still be taken. */
 static cuzk_status free_bytes(const cuzk_gpu_backend *b, size_t *bytes, cuzk_err *err) {
-    if (measures(b)) {
-        const size_t used = b->dev->arena->used;
-        *bytes = b->memory > used ? b->memory - used : 0;
-        return CUZK_OK;
-    }
     cuzk_cuda_info info;
-    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
     *bytes = info.bytes_free;
     return CUZK_OK;
 }
@@ -267,8 +254,8 @@ static cuzk_status room(const cuzk_gpu_backend *b, const cuzk_gpu_key *k, size_t
 }
 
 /* Decides between comb and sorted sums, and takes the memory for the points. */
-cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
-                                  cuzk_err *err) {
+static cuzk_status take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
+                               cuzk_err *err) {
     const unsigned bits = k->base.key->curve->fr->bits;
     const size_t size = q->ops->point_bytes, others = q->n - q->n_full;
     size_t free;
@@ -277,7 +264,7 @@ cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gp
     size_t limit = (h ? COMB_BYTES_H : COMB_BYTES_WIRES) * (q->group == CUZK_G1 ? 1 : 2);
     if (limit > free / 8) limit = free / 8;
     q->window = 0;
-    if (b->tables && q->n_full > 0 && q->n_full <= most) {
+    if (k->tables && q->n_full > 0 && q->n_full <= most) {
         for (unsigned w = COMB_WIDEST; w >= COMB_NARROWEST && !q->window; w--) {
             const unsigned windows = bits / w + 1; /* the top digit takes a carry */
             const size_t table = (size_t)q->n_full * windows << (w - 1);
@@ -314,10 +301,10 @@ static cuzk_status fill_comb(cuzk_gpu_backend *b, cuzk_curve_id curve, const cuz
 }
 
 /* Comb or sorted: whatever follows the bases. */
-cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
-                                   size_t h_limit, cuzk_err *err) {
+cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, size_t h_limit,
+                         cuzk_err *err) {
     const cuzk_curve_id curve = k->base.key->curve->id;
-    if (q->window) return measures(b) ? CUZK_OK : fill_comb(b, curve, q, err);
+    if (q->window) return cuzk__measures(b->dev) ? CUZK_OK : fill_comb(b, curve, q, err);
     if (q->n_full == 0) return CUZK_OK;
     size_t free;
     CUZK_TRY(room(b, k, &free, err));
@@ -325,7 +312,7 @@ cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__g
     c.curve = curve;
     c.group = q->group;
     c.n = q->n_full;
-    c.factor = b->tables ? q->factor : 1;
+    c.factor = k->tables ? q->factor : 1;
     c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : free / (is_large(k) ? 128 : 8) + 1;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
@@ -335,26 +322,57 @@ cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__g
     return CUZK_OK;
 }
 
+/* Groups and counts of all queries from figures: no base is taken to be infinite. */
+static cuzk_status count_queries(cuzk_gpu_key *k, cuzk_err *err) {
+    const cuzk_proving_key *key = k->base.key;
+    const cuzk_query *from[CUZK__QUERIES] = {&key->a, &key->b1, &key->b2, &key->l, NULL};
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        const cuzk_query *f = from[id];
+        cuzk__gpu_query *q = &k->query[id];
+        const size_t full = f ? f->n_full : (size_t)1 << key->log2_domain;
+        const size_t all = full + (f ? f->n_bits + (f->one_base != NULL) : 0);
+        if (all >= UINT32_MAX / 2)
+            return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %zu bases are too many", key->name,
+                                all);
+        q->group = id == CUZK__Q_B2 ? CUZK_G2 : CUZK_G1;
+        q->ops = cuzk__sum_group(key->curve->id, q->group);
+        q->n_full = (uint32_t)full;
+        q->n = (uint32_t)all;
+    }
+    return CUZK_OK;
+}
+
+/* Where nothing is taken: from the counts. */
+static cuzk_status plan_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
+                              cuzk_err *err) {
+    void *slots;
+    if (q->n == 0) return CUZK_OK;
+    CUZK_TRY(take_points(b, k, q, false, err));
+    CUZK_TRY(cuzk_cuda_alloc(b->dev, &slots, (size_t)q->n * 4, err));
+    k->bytes.points += (size_t)q->n * 4;
+    return finish_query(b, k, q, 0, err);
+}
+
 static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_id id,
                               const cuzk_query *from, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     cuzk__gpu_query *q = &k->query[id];
-    q->group = id == CUZK__Q_B2 ? CUZK_G2 : CUZK_G1;
-    q->ops = cuzk__sum_group(key->curve->id, q->group);
     finite_bases f = {};
     void *mem = NULL;
-    cuzk_status st = find_finite(&f, key, from, base_size(k, q), b->pool, err);
+    cuzk_status st;
+    if (cuzk__measures(b->dev)) return plan_query(b, k, q, err);
+    st = find_finite(&f, key, from, base_size(k, q), b->pool, err);
     q->n_full = f.n_full;
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
         CUZK_TRY_GOTO(q->ops->prepare(err), done);
-        CUZK_TRY_GOTO(cuzk__gpu_take_points(b, k, q, false, err), done);
+        CUZK_TRY_GOTO(take_points(b, k, q, false, err), done);
         CUZK_TRY_GOTO(cuzk_cuda_alloc(b->dev, &mem, (size_t)f.n * 4, err), done);
         q->slots = (uint32_t *)mem;
         k->bytes.points += (size_t)f.n * 4;
         CUZK_TRY_GOTO(cuzk__ring_upload(b, q->slots, f.slots, (size_t)f.n * 4, err), done);
         CUZK_TRY_GOTO(put_bases(b, q, q->window ? q->table : q->n_full, k, from, &f, err), done);
-        CUZK_TRY_GOTO(cuzk__gpu_finish_query(b, k, q, 0, err), done);
+        CUZK_TRY_GOTO(finish_query(b, k, q, 0, err), done);
     }
 done:
     free_finite(&f);
@@ -373,7 +391,7 @@ static cuzk_status measure_h(const cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t 
     c.curve = k->base.key->curve->id;
     c.group = CUZK_G1;
     c.n = q->n_full;
-    c.factor = b->tables ? q->factor : 1;
+    c.factor = k->tables ? q->factor : 1;
     c.table_limit = limit;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, &probe, &c, NULL, err));
@@ -423,13 +441,13 @@ static cuzk_status choose_turns(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk
     return k->in_turn ? cuzk__gpu_work_bytes(k, &k->bytes.work, err) : CUZK_OK;
 }
 
-cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     const size_t bases = (size_t)q->n * q->ops->point_bytes;
     size_t limit = 1;
     k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
     if (!q->window) CUZK_TRY(choose_h_table(b, k, bases, &limit, err));
-    CUZK_TRY(cuzk__gpu_finish_query(b, k, q, limit, err));
+    CUZK_TRY(finish_query(b, k, q, limit, err));
     CUZK_TRY(cuzk__gpu_work_bytes(k, &k->bytes.work, err));
     CUZK_TRY(choose_turns(b, k, err));
     if (!q->msm) return CUZK_OK;
@@ -437,6 +455,7 @@ cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *e
     cuzk_cuda_msm_get_info(q->msm, &m);
     if (m.factor > 1) {
         cuzk_cuda_free(b->dev, q->points);
+        if (cuzk__measures(b->dev)) b->dev->arena->used -= bases;
         q->points = NULL;
         k->bytes.points -= bases;
     }
@@ -448,11 +467,9 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     const bool values = key->h_form == CUZK_H_COSET_VALUES;
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
-    q->group = CUZK_G1;
-    q->ops = cuzk__sum_group(key->curve->id, CUZK_G1);
-    q->n = q->n_full = 1u << key->log2_domain;
+    CUZK_TRY(take_points(b, k, q, true, err));
+    if (cuzk__measures(b->dev)) return finish_h(b, k, err);
     CUZK_TRY(q->ops->prepare(err));
-    CUZK_TRY(cuzk__gpu_take_points(b, k, q, true, err));
     const size_t size = q->ops->point_bytes;
     const size_t count = (size_t)q->n - (key->h_form == CUZK_H_COEFFICIENTS ? 1 : 0);
     point_writer w = writer(b, k, q, q->points);
@@ -461,16 +478,26 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
         CUZK_CUDA(cudaMemsetAsync((char *)q->points + count * size, 0, size, b->dev->stream));
     if (!values)
         CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
-    return cuzk__gpu_finish_h(b, k, err);
+    return finish_h(b, k, err);
 }
 
-static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+size_t cuzk__gpu_transform_bytes(const cuzk_proving_key *key, unsigned dirs) {
+    const unsigned log2n = key->log2_domain, scales = key->h_form == CUZK_H_COSET_VALUES ? 1 : 2;
+    return cuzk_cuda_ntt_bytes(log2n, dirs) + scales * cuzk__cuda_ntt_scale_bytes(log2n, dirs);
+}
+
+cuzk_status cuzk__gpu_load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, unsigned dirs,
+                                      cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
     const cuzk_fr_ops *fr = key->curve->fr;
     const unsigned log2n = key->log2_domain;
     const unsigned family = key->h_form == CUZK_H_COSET_VALUES ? 5 : 7;
-    CUZK_TRY(cuzk_cuda_ntt_new(&k->ntt, b->dev, key->curve->id, log2n, family, 3, err));
-    k->bytes.transforms = cuzk_cuda_ntt_bytes(log2n, 3);
+    k->bytes.transforms = cuzk__gpu_transform_bytes(key, dirs);
+    if (cuzk__measures(b->dev)) {
+        void *tables;
+        return cuzk_cuda_alloc(b->dev, &tables, k->bytes.transforms, err);
+    }
+    CUZK_TRY(cuzk_cuda_ntt_new(&k->ntt, b->dev, key->curve->id, log2n, family, dirs, err));
     /* The odd coset: its generator is the next root, whose n-th power is -1. At the field's last
      * power snarkjs takes the square of the non-residue 5. */
     cuzk_u256 g;
@@ -509,6 +536,12 @@ static cuzk_status load_rows(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err
         k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
         return cuzk__gpu_load_witness(k, b->dev, err);
     }
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
+    if (!cuzk__measures(b->dev) && cuzk__gpu_rows_plan(key) > info.bytes_free)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY,
+                            "%s: its rows take %zu bytes of device memory, there are %zu",
+                            key->name, cuzk__gpu_rows_plan(key), info.bytes_free);
     CUZK_TRY(cuzk__gpu_rows_load(&k->rows, b, key, err));
     k->bytes.rows = k->rows.bytes;
     return CUZK_OK;
@@ -542,16 +575,23 @@ cuzk_status cuzk__gpu_generator_comb(cuzk_gpu_backend *b, cuzk__gpu_query *q,
 static cuzk_status load_logs(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_curve *curve = k->base.key->curve;
     void *mem;
-    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(key_logs)));
-    k->logs = (key_logs *)mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk__key_logs)));
+    k->logs = (cuzk__key_logs *)mem;
     CUZK_TRY(cuzk_cuda_alloc(b->dev, &k->logs->scalars, CUZK__RING_BYTES, err));
     CUZK_TRY(cuzk__gpu_generator_comb(b, &k->logs->comb[0], curve, CUZK_G1, err));
     return cuzk__gpu_generator_comb(b, &k->logs->comb[1], curve, CUZK_G2, err);
 }
 
-static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
-    (void)cudaSetDevice(b->dev->ordinal);
+size_t cuzk__gpu_own_bytes(const cuzk_gpu_key *k) {
+    const cuzk_cuda_key_bytes *n = &k->bytes;
+    return n->points + n->tables + n->rows + n->transforms + (k->lean ? n->work : 0);
+}
+
+void cuzk__gpu_unload(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
+    if (!cuzk__measures(b->dev)) (void)cudaSetDevice(b->dev->ordinal);
     cuzk__gpu_work_detach(k);
+    cuzk__lean_free(b, k);
+    (void)__atomic_sub_fetch(&b->held, k->held, __ATOMIC_RELAXED);
     for (cuzk__gpu_query &q : k->query) {
         cuzk_cuda_msm_free(q.msm);
         cuzk_cuda_free(b->dev, q.points);
@@ -567,20 +607,72 @@ static void free_key(cuzk_gpu_backend *b, cuzk_gpu_key *k) {
     cuzk_free(k);
 }
 
+/* Whether the key is to be streamed, since it does not fit, and whether its tables of multiples
+ * have room: they take shares of what is free, and must leave what the rest wants. Without a limit
+ * a key that would fit, were others not there, is not streamed: whoever loads keys frees some.
+ * Figures decide where they say that it fits; otherwise bases at infinity are counted first. */
+static cuzk_status choose_form(cuzk_gpu_backend *b, cuzk_gpu_key *k, bool *lean, cuzk_err *err) {
+    size_t room;
+    CUZK_TRY(free_bytes(b, &room, err));
+    room += b->work.arena.size;
+    if (!b->vram) room = b->memory > k->bytes.rows ? b->memory - k->bytes.rows : 0;
+    CUZK_TRY(cuzk__gpu_resident_bytes(k, &k->whole, err));
+    if (k->whole > room && !cuzk__measures(b->dev)) {
+        CUZK_TRY(cuzk__lean_count(b, k, err));
+        CUZK_TRY(cuzk__gpu_resident_bytes(k, &k->whole, err));
+    }
+    *lean = b->chunk || k->whole > room;
+    k->tables = b->tables && (!b->vram || k->whole <= (is_large(k) ? room - room / 8 : room / 2));
+    return CUZK_OK;
+}
+
+static cuzk_status load_lean(cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t held, cuzk_err *err) {
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
+    k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
+    CUZK_TRY(cuzk__lean_load(b, k, info.bytes_free, held, err));
+    free_logs(b, k);
+    return CUZK_OK;
+}
+
+/* What of a device or a limit is not there for this key; info: from before it was loaded. */
+static size_t held_by_others(const cuzk_gpu_backend *b, const cuzk_cuda_info *info) {
+    if (!b->vram) return info->bytes_total - info->bytes_free;
+    return CUZK__DRIVER_BEYOND + __atomic_load_n(&b->held, __ATOMIC_RELAXED) + b->work.arena.size;
+}
+
 static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk_proving_key *key = k->base.key;
-    CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
-    if (key->logs) CUZK_TRY(load_logs(b, k, err));
+    const bool measures = cuzk__measures(b->dev);
+    if (!measures) CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
+    cuzk_cuda_info info;
+    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
+    if (key->logs && !measures) CUZK_TRY(load_logs(b, k, err));
     CUZK_TRY(load_rows(b, k, err));
-    CUZK_TRY(load_transforms(b, k, err));
+    bool lean;
+    CUZK_TRY(count_queries(k, err));
+    CUZK_TRY(choose_form(b, k, &lean, err));
+    if (lean) return load_lean(b, k, held_by_others(b, &info), err);
+    CUZK_TRY(cuzk__gpu_load_transforms(b, k, 3, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_A, &key->a, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_B1, &key->b1, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_B2, &key->b2, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_L, &key->l, err));
     CUZK_TRY(load_h(b, k, err));
+    if (measures) return CUZK_OK;
     CUZK_TRY(cuzk_cuda_sync(b->dev, err));
     free_logs(b, k);
     return cuzk__gpu_work_attach(k, err);
+}
+
+cuzk_status cuzk__gpu_load(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
+    b->filling = k;
+    const cuzk_status st = load_all(b, k, err);
+    b->filling = NULL;
+    if (st != CUZK_OK) return st;
+    k->held = cuzk__gpu_own_bytes(k);
+    (void)__atomic_add_fetch(&b->held, k->held, __ATOMIC_RELAXED);
+    return CUZK_OK;
 }
 
 cuzk_status cuzk__gpu_key_load(cuzk_backend *base, cuzk_device_key **out,
@@ -596,10 +688,10 @@ cuzk_status cuzk__gpu_key_load(cuzk_backend *base, cuzk_device_key **out,
     k->base.backend = base;
     k->base.key = key;
     (void)pthread_mutex_lock(&b->loading);
-    const cuzk_status st = load_all(b, k, err);
+    const cuzk_status st = cuzk__gpu_load(b, k, err);
     if (st != CUZK_OK) {
         (void)cudaStreamSynchronize(b->dev->stream);
-        free_key(b, k);
+        cuzk__gpu_unload(b, k);
     }
     (void)pthread_mutex_unlock(&b->loading);
     if (st == CUZK_OK) *out = &k->base;
@@ -611,10 +703,24 @@ void cuzk__gpu_key_free(cuzk_device_key *base) {
     if (!k) return;
     cuzk_gpu_backend *b = (cuzk_gpu_backend *)k->base.backend;
     (void)pthread_mutex_lock(&b->loading);
-    free_key(b, k);
+    cuzk__gpu_unload(b, k);
     (void)pthread_mutex_unlock(&b->loading);
 }
 
 void cuzk_cuda_backend_key_bytes(const cuzk_device_key *k, cuzk_cuda_key_bytes *out) {
     *out = ((const cuzk_gpu_key *)k)->bytes;
+}
+
+void cuzk_cuda_backend_key_stream(const cuzk_device_key *base, cuzk_cuda_stream *out) {
+    const cuzk__lean *l = ((const cuzk_gpu_key *)base)->lean;
+    *out = {};
+    if (!l) return;
+    for (int i = 0; i < CUZK__LEAN_KINDS; i++) {
+        out->chunks[i] = l->part[i].n;
+        out->chunk_bases[i] = l->part[i].points;
+    }
+    out->share = l->share;
+    out->link = 1e9 / l->link;
+    out->ms = l->ms[0];
+    out->ms_slow = l->ms[1];
 }

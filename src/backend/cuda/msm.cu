@@ -18,6 +18,7 @@
  * With a table of multiples 2^(window*sets*k) of the bases, window w adds multiple w / sets of its
  * base into bucket set w % sets: fewer sets to reduce, hence wider windows and fewer additions. */
 #include "backend/cuda/accumulate.cuh"
+#include "backend/cuda/cub_room.h"
 #include "backend/cuda/msm_lists.cuh"
 #include "backend/cuda/two_steps.cuh"
 
@@ -137,6 +138,10 @@ static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size
     return best;
 }
 
+static bool is_measuring(const cuzk_cuda *dev) {
+    return dev->arena && dev->arena->measuring;
+}
+
 static cuzk_status take(cuzk_cuda_msm *m, void **p, size_t bytes, cuzk_err *err) {
     m->scratch_bytes += bytes;
     return cuzk_cuda_alloc(m->dev, p, bytes, err);
@@ -156,12 +161,22 @@ static cuzk_status build_table(cuzk_cuda_msm *m, const void *bases, cuzk_err *er
     m->table_bytes = bytes * (size_t)m->shape.factor;
     CUZK_TRY(cuzk_cuda_alloc(m->dev, &m->table, m->table_bytes, err));
     m->points = m->table;
-    if (m->dev->arena && m->dev->arena->measuring) return CUZK_OK;
+    if (is_measuring(m->dev)) return CUZK_OK;
     CUZK_CUDA(cudaMemcpyAsync(m->table, bases, bytes, cudaMemcpyDeviceToDevice, m->dev->stream));
     for (int k = 1; k < m->shape.factor; k++)
         CUZK_TRY(m->g->shift(m->dev, (char *)m->table + (size_t)(k - 1) * bytes,
                              (char *)m->table + (size_t)k * bytes, m->shape.n,
                              m->shape.window * m->shape.sets, err));
+    return CUZK_OK;
+}
+
+static cuzk_status set_cub_room(cuzk_cuda_msm *m, size_t digits, size_t lists, size_t buckets,
+                                cuzk_err *err) {
+    if (m->dev->ordinal != CUZK__NO_DEVICE)
+        return cuzk__msm_temp_bytes(digits, 32, lists, buckets, &m->sorter.temp_bytes, err);
+    const size_t sort = cuzk__cub_sort_room(digits > lists ? digits : lists);
+    const size_t scan = cuzk__cub_scan_room(buckets + 1);
+    m->sorter.temp_bytes = sort > scan ? sort : scan;
     return CUZK_OK;
 }
 
@@ -193,8 +208,7 @@ static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
     m->sorter.bias = (uint64_t *)bias;
     CUZK_TRY(take_words(m, &m->sorter.flips, s->n / 32 + 1, err));
     CUZK_TRY(take_words(m, &m->sorter.values, batch_digits, err));
-    CUZK_TRY(
-        cuzk__msm_temp_bytes(batch_digits, 32, max_lists, buckets, &m->sorter.temp_bytes, err));
+    CUZK_TRY(set_cub_room(m, batch_digits, max_lists, buckets, err));
     return take(m, &m->sorter.temp, m->sorter.temp_bytes, err);
 }
 
@@ -221,7 +235,7 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
 static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
     CUZK_TRY(take_lists(m, err));
     CUZK_TRY(take_points(m, err));
-    if (m->dev->arena && m->dev->arena->measuring) return CUZK_OK;
+    if (is_measuring(m->dev)) return CUZK_OK;
     CUZK_CUDA(cudaMallocHost(&m->host_result, m->result_bytes));
     for (int i = 0; i < MSM_EVENTS; i++)
         CUZK_CUDA(cudaEventCreate(&m->events[i]));
@@ -283,15 +297,15 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     m->config = *c;
     m->g = cuzk__cuda_group(c->curve, c->group);
     m->fr = c->curve == CUZK_BN254 ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops;
-    cuzk_cuda_info info;
-    CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
-    {
-        const unsigned factor =
-            c->factor ? c->factor
-                      : choose_factor(c, m->fr->bits, m->g->point_bytes,
-                                      c->table_limit ? c->table_limit : info.bytes_free / 2);
-        choose_shape(c, m->fr->bits, factor, &m->shape);
+    const bool measuring = is_measuring(dev);
+    unsigned factor = c->factor;
+    if (!factor) {
+        cuzk_cuda_info info = dev->info;
+        if (!c->table_limit) CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
+        factor = choose_factor(c, m->fr->bits, m->g->point_bytes,
+                               c->table_limit ? c->table_limit : info.bytes_free / 2);
     }
+    choose_shape(c, m->fr->bits, factor, &m->shape);
     m->digits = c->n * (size_t)m->shape.windows;
     m->all_buckets = m->shape.buckets * (uint32_t)m->shape.sets;
     if (c->n * (size_t)m->shape.factor >> 31 || m->digits + m->digits / 64 >> 32) {
@@ -300,10 +314,10 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
         goto fail;
     }
     choose_cuts(m);
-    CUZK_TRY_GOTO(m->g->prepare(err), fail);
+    if (!measuring) CUZK_TRY_GOTO(m->g->prepare(err), fail);
     CUZK_TRY_GOTO(build_table(m, bases, err), fail);
     if (!c->table_only) CUZK_TRY_GOTO(take_scratch(m, err), fail);
-    CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);
+    if (!measuring) CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);
     *out = m;
     return CUZK_OK;
 fail:
@@ -465,6 +479,10 @@ static cuzk_status reduce_buckets(cuzk_cuda_msm *m, bool parts, cuzk_err *err) {
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
                               cuzk_err *err) {
     return cuzk_cuda_msm_run_some(m, scalars, NULL, m->shape.n, out, err);
+}
+
+void cuzk__cuda_msm_set_bases(cuzk_cuda_msm *m, const void *bases) {
+    m->points = bases;
 }
 
 size_t cuzk__cuda_msm_result_bytes(const cuzk_cuda_msm *m) {

@@ -4,6 +4,7 @@
  * device; choose() (accumulate_chosen.cuh) adds them in levels, sum_points() the points that are
  * left. Nothing waits for the host, so that the sums of several plans queue one behind another. */
 #include "backend/cuda/accumulate_chosen.cuh"
+#include "backend/cuda/cub_room.h"
 #include "backend/cuda/cuda_internal.h"
 #include "backend/cuda/two_steps.cuh"
 
@@ -78,7 +79,10 @@ cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g, size_t 
     }
     const size_t each = n / (threads * cuzk_gpu::CHOOSE_ROUNDS);
     const size_t accumulators = threads * (each < 1 ? 1 : each > BITS_MOST ? BITS_MOST : each);
-    CUZK_CUDA(select(NULL, &l->temp_bytes, chosen{}, NULL, NULL, n, 0));
+    if (dev->ordinal == CUZK__NO_DEVICE)
+        l->temp_bytes = cuzk__cub_scan_room(n);
+    else
+        CUZK_CUDA(select(NULL, &l->temp_bytes, chosen{}, NULL, NULL, n, 0));
     l->index = place(l, n * 4);
     l->temp = place(l, l->temp_bytes);
     l->acc = place(l, accumulators * g->point_bytes);
@@ -184,6 +188,10 @@ cuzk_status cuzk_cuda_bits_finish(cuzk_cuda_bits *p, cuzk_point *out, cuzk_err *
     CUZK_CUDA(cudaEventSynchronize(p->done));
     cuzk__cuda_bits_combine(p->g, p->host_result, out);
     return CUZK_OK;
+}
+
+void cuzk__cuda_bits_set_bases(cuzk_cuda_bits *p, const void *bases) {
+    p->config.bases = bases;
 }
 
 void cuzk__cuda_bits_combine(const cuzk__cuda_group_ops *g, const void *result, cuzk_point *out) {

@@ -1,5 +1,6 @@
 /* NTT plans: how a size is cut into passes, and who owns the tables. Kernels: ntt_kernels.cuh. */
 #include "backend/cuda/cuda_internal.h"
+#include "backend/cuda/ntt_small.h"
 #include "backend/cuda/shoup.cuh"
 
 extern "C" {
@@ -22,8 +23,23 @@ int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
     return n;
 }
 
+/* Of a table's exponents, the bits of a row (cuzk_cuda_ntt_scale), or of the first small table. */
+static unsigned row_bits(unsigned log2n, unsigned dirs) {
+    int len[CUZK__NTT_MAX_PASSES];
+    if (!(dirs & CUZK_NTT_SMALL_TABLES)) return (unsigned)len[cuzk__cuda_ntt_split(log2n, len) - 1];
+    return log2n < CUZK__NTT_SMALL_BITS ? log2n : (unsigned)CUZK__NTT_SMALL_BITS;
+}
+
+size_t cuzk__cuda_ntt_scale_bytes(unsigned log2n, unsigned dirs) {
+    const unsigned row = row_bits(log2n, dirs);
+    return sizeof(cuzk_gpu::shoup_pair) * (((size_t)1 << row) + ((size_t)1 << (log2n - row)));
+}
+
 size_t cuzk_cuda_ntt_bytes(unsigned log2n, unsigned dirs) {
     using cuzk_gpu::shoup_pair;
+    /* of the inverse also 1/n */
+    if (dirs & CUZK_NTT_SMALL_TABLES)
+        return cuzk__cuda_ntt_scale_bytes(log2n, dirs) * ((dirs & 1) + (dirs & 2));
     int len[CUZK__NTT_MAX_PASSES];
     const int passes = cuzk__cuda_ntt_split(log2n, len);
     size_t pairs = (size_t)1 << 11;
@@ -38,8 +54,9 @@ size_t cuzk_cuda_ntt_bytes(unsigned log2n, unsigned dirs) {
 cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id curve,
                               unsigned log2n, unsigned family, unsigned dirs, cuzk_err *err) {
     *out = NULL;
-    const cuzk__cuda_ntt_ops *ops =
-        curve == CUZK_BN254 ? &cuzk__cuda_ntt_bn254 : &cuzk__cuda_ntt_bls12_381;
+    const bool bn = curve == CUZK_BN254, small = dirs & CUZK_NTT_SMALL_TABLES;
+    const cuzk__cuda_ntt_ops *ops = bn ? &cuzk__cuda_ntt_bn254 : &cuzk__cuda_ntt_bls12_381;
+    if (small) ops = bn ? &cuzk__cuda_ntt_small_bn254 : &cuzk__cuda_ntt_small_bls12_381;
     if (log2n < 1 || log2n > CUZK__NTT_MAX_LOG || log2n > ops->fr->adicity)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "no transform of 2^%u points", log2n);
     void *mem;
@@ -55,7 +72,7 @@ cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id
     CUZK_TRY_GOTO(ops->prepare(err), fail);
     for (int d = 0; d < 2; d++)
         if (dirs >> d & 1) CUZK_TRY_GOTO(ops->make_tables(plan, (cuzk_ntt_dir)d, err), fail);
-    if (plan->passes == 1 && (dirs & 2)) {
+    if ((plan->passes == 1 || small) && (dirs & 2)) {
         const cuzk_u256 one = ops->fr->one;
         CUZK_TRY_GOTO(cuzk_cuda_ntt_scale_new(&plan->one_pass, plan, CUZK_NTT_INVERSE, &one, err),
                       fail);
@@ -88,7 +105,7 @@ cuzk_status cuzk_cuda_ntt_scale_new(cuzk_cuda_ntt_scale **out, const cuzk_cuda_n
     cuzk_cuda_ntt_scale *scale = (cuzk_cuda_ntt_scale *)mem;
     scale->dev = plan->dev;
     scale->dir = dir;
-    const unsigned last = (unsigned)plan->len[plan->passes - 1];
+    const unsigned last = row_bits(plan->log2n, plan->dirs);
     cuzk_status st;
     CUZK_TRY_GOTO(cuzk_cuda_alloc(plan->dev, &scale->row, sizeof(shoup_pair) << last, err), fail);
     CUZK_TRY_GOTO(

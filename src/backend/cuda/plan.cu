@@ -1,99 +1,198 @@
-/* What a key and its slots will take. DESIGN. A key is made of figures alone, on a copy of the
- * backend whose handle has an arena that only measures, by the code that loads and lays out;
- * nothing is allocated on the device. Tables of multiples are those of a device that holds nothing
- * else: beside other keys they may come out smaller, never larger. */
-#include "backend/cuda/prover.cuh"
+/* What a key and its slots will take. DESIGN. A key is loaded from figures alone, by the code that
+ * loads keys and lays memory out, on a backend whose handle only measures: nothing is allocated,
+ * and no device is needed. */
+#include "backend/cuda/cub_room.h"
+#include "backend/cuda/lean.cuh"
 
 extern "C" {
 #include "base/mem.h"
 }
 
-static cuzk_status plan_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_id id,
-                              size_t n_full, size_t others, cuzk_err *err) {
-    const cuzk_proving_key *key = k->base.key;
-    const bool h = id == CUZK__Q_H;
-    cuzk__gpu_query *q = &k->query[id];
-    if (n_full + others >= UINT32_MAX / 2)
-        return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %zu bases are too many", key->name,
-                            n_full + others);
-    q->group = id == CUZK__Q_B2 ? CUZK_G2 : CUZK_G1;
-    q->ops = cuzk__sum_group(key->curve->id, q->group);
-    q->n_full = (uint32_t)n_full;
-    q->n = (uint32_t)(n_full + others);
-    CUZK_TRY(cuzk__gpu_take_points(b, k, q, h, err));
-    if (h) return cuzk__gpu_finish_h(b, k, err);
-    void *slots;
-    k->bytes.points += (size_t)q->n * 4;
-    CUZK_TRY(cuzk_cuda_alloc(b->dev, &slots, (size_t)q->n * 4, err));
-    return cuzk__gpu_finish_query(b, k, q, 0, err);
-}
+#include <string.h>
 
-static cuzk_status plan_queries(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
-    const cuzk_proving_key *key = k->base.key;
-    const cuzk_query *from[CUZK__QUERIES] = {&key->a, &key->b1, &key->b2, &key->l, NULL};
-    for (int id = 0; id < CUZK__QUERIES; id++) {
-        const cuzk_query *q = from[id];
-        const size_t full = q ? q->n_full : (size_t)1 << key->log2_domain;
-        const size_t others = q ? q->n_bits + (q->one_base != NULL) : 0;
-        CUZK_TRY(plan_query(b, k, (cuzk__query_id)id, full, others, err));
+/* Queries as they would be loaded sorted, without tables. */
+static cuzk_status plan_queries(cuzk_gpu_key *k, cuzk_cuda *probe, cuzk_err *err) {
+    for (cuzk__gpu_query &q : k->query) {
+        k->bytes.points += (size_t)q.n * q.ops->point_bytes;
+        if (&q != &k->query[CUZK__Q_H]) k->bytes.points += (size_t)q.n * 4;
+        if (q.n_full == 0) continue;
+        cuzk_cuda_msm_config c = {};
+        c.curve = k->base.key->curve->id;
+        c.group = q.group;
+        c.n = q.n_full;
+        c.factor = 1;
+        c.table_only = true;
+        CUZK_TRY(cuzk_cuda_msm_new(&q.msm, probe, &c, NULL, err));
     }
     return CUZK_OK;
 }
 
-/* Rows and transforms. */
-static cuzk_status plan_others(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
-    const cuzk_proving_key *key = k->base.key;
-    void *p;
-    k->bytes.transforms = cuzk_cuda_ntt_bytes(key->log2_domain, 3);
-    CUZK_TRY(cuzk_cuda_alloc(b->dev, &p, k->bytes.transforms, err));
-    if (!key->r1cs) {
-        k->bytes.rows = cuzk__gpu_rows_plan(key);
-        return cuzk_cuda_alloc(b->dev, &p, k->bytes.rows, err);
-    }
-    CUZK_TRY(cuzk_cuda_r1cs_new(&k->r1cs, b->dev, key->r1cs, err));
-    k->bytes.rows = cuzk_cuda_r1cs_bytes(k->r1cs);
-    return cuzk__gpu_load_witness(k, b->dev, err);
-}
-
-static void free_planned(cuzk_gpu_key *k) {
-    for (cuzk__gpu_query &q : k->query)
-        cuzk_cuda_msm_free(q.msm);
-    if (k->r1cs) cuzk_cuda_r1cs_free(k->r1cs);
-    cuzk_cuda_witness_free(k->witness);
-    cuzk_free(k);
-}
-
-cuzk_status cuzk__gpu_plan(cuzk_backend *base, const cuzk_proving_key *key, cuzk_backend_plan *out,
-                           cuzk_err *err) {
-    cuzk_gpu_backend *b = (cuzk_gpu_backend *)base;
+cuzk_status cuzk__gpu_resident_bytes(const cuzk_gpu_key *of, size_t *bytes, cuzk_err *err) {
+    const cuzk_gpu_backend *b = (const cuzk_gpu_backend *)of->base.backend;
     cuzk__arena arena = {};
     void *mem;
+    CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_key)));
+    cuzk_gpu_key *k = (cuzk_gpu_key *)mem;
+    k->base = of->base;
+    memcpy(k->query, of->query, sizeof k->query);
+    k->in_turn = true; /* the least */
+    cuzk_cuda probe = *b->dev;
+    arena.measuring = true;
+    probe.arena = &arena;
+    cuzk_status st = plan_queries(k, &probe, err);
+    if (st == CUZK_OK) st = cuzk__gpu_work_bytes(k, &k->bytes.work, err);
+    *bytes = k->bytes.points + cuzk__gpu_transform_bytes(of->base.key, 3) + k->bytes.work +
+             CUZK__SLOTS * cuzk__gpu_slot_bytes(of->base.key) + CUZK__ROUNDED;
+    for (cuzk__gpu_query &q : k->query)
+        cuzk_cuda_msm_free(q.msm);
+    cuzk_free(k);
+    return st;
+}
+
+/* ---- a backend that only measures ---- */
+
+struct simulated {
+    cuzk_gpu_backend b;
+    cuzk_cuda dev;
+    cuzk__arena arena;
+};
+
+/* dev: a device's handle, or one that only has `info` (cuzk__no_device). like: whose options. */
+static cuzk_status open_simulated(simulated *s, const cuzk_cuda *dev, size_t room,
+                                  const cuzk_gpu_backend *like, cuzk_err *err) {
+    *s = {};
+    s->arena.measuring = true;
+    s->dev = *dev;
+    s->dev.info.bytes_free = room;
+    s->dev.arena = &s->arena;
+    s->b.base = like->base;
+    s->b.dev = &s->dev;
+    s->b.tables = like->tables;
+    s->b.in_turn = like->in_turn;
+    s->b.memory = room;
+    s->b.leave = like->leave;
+    s->b.vram = like->vram;
+    s->b.chunk = like->chunk;
+    s->b.link_copies = 1;
+    s->b.link = like->link;
+    s->b.share = cuzk__lean_share(like->share);
+    if (pthread_mutex_init(&s->b.work.lock, NULL) != 0)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "cannot make a lock");
+    return CUZK_OK;
+}
+
+static void close_simulated(simulated *s) {
+    (void)pthread_mutex_destroy(&s->b.work.lock);
+}
+
+static cuzk_status load_simulated(simulated *s, cuzk_gpu_key **out, const cuzk_proving_key *key,
+                                  cuzk_err *err) {
+    void *mem;
+    *out = NULL;
     if (key->log2_domain < 1 || key->log2_domain > CUZK__NTT_MAX_LOG)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: a domain of 2^%u; 2^1 to 2^%d work",
                             key->name, key->log2_domain, CUZK__NTT_MAX_LOG);
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_gpu_key)));
     cuzk_gpu_key *k = (cuzk_gpu_key *)mem;
-    (void)pthread_mutex_lock(&b->loading);
-    cuzk_cuda probe = *b->dev;
-    cuzk_gpu_backend alone = {};
-    alone.base = b->base;
-    alone.dev = &probe;
-    alone.tables = b->tables;
-    alone.memory = b->memory;
-    alone.leave = b->leave;
-    alone.in_turn = b->in_turn;
-    arena.measuring = true;
-    probe.arena = &arena;
-    k->base.backend = &alone.base;
+    k->base.backend = &s->b.base;
     k->base.key = key;
-    cuzk_status st = plan_others(&alone, k, err);
-    if (st == CUZK_OK) st = plan_queries(&alone, k, err);
+    const cuzk_status st = cuzk__gpu_load(&s->b, k, err);
+    if (st == CUZK_OK)
+        *out = k;
+    else
+        cuzk__gpu_unload(&s->b, k);
+    return st;
+}
+
+cuzk_status cuzk__gpu_plan(cuzk_backend *base, const cuzk_proving_key *key, cuzk_backend_plan *out,
+                           cuzk_err *err) {
+    cuzk_gpu_backend *b = (cuzk_gpu_backend *)base;
+    size_t room = b->memory;
+    if (b->vram && cuzk__gpu_usable(b->vram) < room) room = cuzk__gpu_usable(b->vram);
+    simulated s;
+    cuzk_gpu_key *k;
+    CUZK_CUDA(cudaSetDevice(b->dev->ordinal));
+    CUZK_TRY(open_simulated(&s, b->dev, room, b, err));
+    const cuzk_status st = load_simulated(&s, &k, key, err);
     if (st == CUZK_OK) {
         const cuzk_cuda_key_bytes *n = &k->bytes;
         *out = (cuzk_backend_plan){n->points + n->tables + n->rows + n->transforms + n->work,
                                    n->slot, cuzk__gpu_slot_pinned(k)};
+        cuzk__gpu_unload(&s.b, k);
     }
-    free_planned(k);
-    (void)pthread_mutex_unlock(&b->loading);
+    close_simulated(&s);
+    return st;
+}
+
+/* ---- for people ---- */
+
+/* An H200, which need not be there. */
+static cuzk_cuda absent_device(size_t vram) {
+    cuzk_cuda dev = {};
+    dev.ordinal = CUZK__NO_DEVICE;
+    dev.info.sms = 132;
+    dev.info.bytes_total = vram;
+    return dev;
+}
+
+static void describe(cuzk_cuda_forecast *f, const cuzk_gpu_key *k) {
+    const cuzk_proving_key *key = k->base.key;
+    const cuzk__lean *l = k->lean;
+    f->bytes = k->bytes;
+    f->streamed = l && l->streamed > 0;
+    f->vectors = (size_t)(key->h_form == CUZK_H_FOLDED ? 64 : 96) << key->log2_domain;
+    if (!l && key->r1cs) f->vectors += key->n_full * sizeof(cuzk_u256) + 32;
+    if (l) f->vectors += (size_t)(l->share - 1) * 32 << key->log2_domain;
+    f->buffers = l ? l->buffers : 0;
+    f->scratch = k->bytes.work - f->vectors - f->buffers;
+    f->slots = l ? l->share : 1;
+    f->device = k->bytes.points + k->bytes.tables + k->bytes.rows + k->bytes.transforms +
+                k->bytes.work + f->slots * k->bytes.slot;
+    f->slot_pinned = cuzk__gpu_slot_pinned(k);
+    f->ring = CUZK__RING_PARTS * CUZK__RING_BYTES;
+    f->pinned = k->bytes.host + f->slots * f->slot_pinned + f->ring;
+    cuzk_cuda_backend_key_stream(&k->base, &f->stream);
+}
+
+/* The device's time as if everything were cut into large chunks, and the witness's way there. */
+static cuzk_status predict_resident(cuzk_cuda_forecast *f, const cuzk_proving_key *key,
+                                    const cuzk_cuda *dev, cuzk_err *err) {
+    cuzk_gpu_backend like = {};
+    simulated s;
+    cuzk_gpu_key *k;
+    like.chunk = 1u << 24;
+    CUZK_TRY(open_simulated(&s, dev, SIZE_MAX / 2, &like, err));
+    const cuzk_status st = load_simulated(&s, &k, key, err);
+    if (st == CUZK_OK) {
+        f->ms = f->ms_slow = k->lean->compute_ms;
+        cuzk__gpu_unload(&s.b, k);
+    }
+    close_simulated(&s);
+    return st;
+}
+
+cuzk_status cuzk_cuda_forecast_key(cuzk_cuda_forecast *out, const cuzk_proving_key *key,
+                                   const cuzk_cuda_options *options, double link, cuzk_err *err) {
+    const cuzk_cuda dev = absent_device(options->vram);
+    cuzk_gpu_backend like = {};
+    simulated s;
+    cuzk_gpu_key *k;
+    *out = {};
+    like.tables = options->tables;
+    like.share = options->share;
+    like.leave = options->leave;
+    like.vram = options->vram;
+    like.link = link > 0 ? 1e9 / link : 0;
+    CUZK_TRY(open_simulated(&s, &dev, cuzk__gpu_usable(options->vram), &like, err));
+    cuzk_status st = load_simulated(&s, &k, key, err);
+    if (st == CUZK_OK) {
+        describe(out, k);
+        out->ms = out->stream.ms;
+        out->ms_slow = out->stream.ms_slow;
+        const bool lean = k->lean != NULL;
+        cuzk__gpu_unload(&s.b, k);
+        if (!lean) st = predict_resident(out, key, &dev, err);
+    }
+    close_simulated(&s);
     return st;
 }

@@ -110,6 +110,12 @@ struct cuzk__ring {
     int at;
 };
 
+/* Of --vram, what the driver holds for the process (context, code, local memory: 590 MiB) beyond
+ * the 512 MiB that are beside it. */
+static const size_t CUZK__DRIVER_BEYOND = (size_t)128 << 20;
+/* What a key's pieces of memory are rounded up to, 2 MiB each. */
+static const size_t CUZK__ROUNDED = (size_t)32 << 20;
+
 enum cuzk__query_id { CUZK__Q_A, CUZK__Q_B1, CUZK__Q_B2, CUZK__Q_L, CUZK__Q_H, CUZK__QUERIES };
 enum { CUZK__DONE_RING = 256 };
 
@@ -126,13 +132,25 @@ struct cuzk__gpu_work {
     const cuzk_gpu_key *last;          /* whose proof was queued last; NULL: nothing runs */
 };
 
+/* Whether a handle only measures. */
+static inline bool cuzk__measures(const cuzk_cuda *dev) {
+    return dev->arena && dev->arena->measuring;
+}
+
 struct cuzk_gpu_backend {
     cuzk_backend base;
     cuzk_cuda *dev; /* loading */
     cuzk_pool *pool;
     bool tables, sleeps, in_turn;
-    size_t memory, leave;    /* free when it was opened; open.h */
-    pthread_mutex_t loading; /* guards dev and ring */
+    size_t memory, leave;        /* free when it was opened; open.h */
+    size_t vram;                 /* cuzk_cuda_options */
+    size_t held;                 /* device bytes of loaded keys and of slots; atomic */
+    const cuzk_gpu_key *filling; /* being loaded */
+    uint32_t chunk;              /* cuzk_cuda_options */
+    unsigned link_copies;        /* cuzk_cuda_options */
+    double link;                 /* of plans: nanoseconds a byte; 0: an H200's */
+    unsigned share;              /* cuzk_cuda_options; 1 to CUZK__LEAN_SHARE */
+    pthread_mutex_t loading;     /* guards dev and ring */
     cuzk__ring ring;
     cuzk__gpu_work work;
 };
@@ -192,6 +210,15 @@ struct cuzk__gpu_view {
     cuzk__gpu_lane lane[CUZK__QUERIES];
 };
 
+/* Keys of logarithms: the generators' combs, and where a part of the ring goes before it is
+ * multiplied out. */
+struct cuzk__key_logs {
+    cuzk__gpu_query comb[2]; /* G1, G2 */
+    void *scalars;
+};
+
+struct cuzk__lean;
+
 struct cuzk_gpu_key {
     cuzk_device_key base;
     cuzk__gpu_query query[CUZK__QUERIES];
@@ -200,9 +227,13 @@ struct cuzk_gpu_key {
     cuzk__gpu_rows rows;
     cuzk_cuda_r1cs *r1cs;
     cuzk_cuda_witness *witness; /* of keys with a plan */
-    struct key_logs *logs;      /* while a key of logarithms is loaded */
+    cuzk__key_logs *logs;       /* while a key of logarithms is loaded */
+    cuzk__lean *lean;           /* lean.cuh; NULL: everything is on the device */
     cuzk_cuda_key_bytes bytes;
     bool in_turn; /* sums one after another, in the same memory */
+    bool tables;  /* of multiples */
+    size_t held;  /* counted in the backend's */
+    size_t whole; /* device bytes that it wants beside its rows when all of it is there */
     cuzk__gpu_view view;
     cuzk_gpu_key *next; /* attached */
 };
@@ -240,6 +271,8 @@ struct cuzk_gpu_slot {
     char *full, *frees; /* frees: of keys with a plan, as fault */
     cuzk_cuda_witness_fault *fault;
     cuzk__gpu_result result[CUZK__QUERIES];
+    char *lean_results;           /* behind them, of a key that is streamed */
+    bool lean_waits, lean_failed; /* for others to share its pass; with it */
     bool montgomery, staged, computed;
     uint64_t number; /* of the proof, in the device's order */
     uint64_t bytes_in, bytes_out;
@@ -268,6 +301,22 @@ cuzk_status cuzk__gpu_work_end(cuzk__gpu_work *w, const cuzk_gpu_key *k, const c
 
 /* A key's tables that make witnesses, on the device; adds their bytes to k->bytes.rows. */
 cuzk_status cuzk__gpu_load_witness(cuzk_gpu_key *k, cuzk_cuda *dev, cuzk_err *err) CUZK_MUST_CHECK;
+/* The witness from the free values that are staged, where the key has a plan; queued on `main`. */
+cuzk_status cuzk__gpu_make_witness(cuzk_gpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
+/* a and b from the rows, and the scalars of H in a's place, queued on the work's `main`. */
+cuzk_status cuzk__gpu_rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) CUZK_MUST_CHECK;
+
+/* Loading and freeing a key, with b->loading held. A backend whose handle only measures
+ * (cuzk__arena) loads figures: what there is would be taken, nothing is touched. */
+cuzk_status cuzk__gpu_load(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk__gpu_unload(cuzk_gpu_backend *b, cuzk_gpu_key *k);
+/* Device bytes that a key takes for itself until now: without the memory that keys share. */
+size_t cuzk__gpu_own_bytes(const cuzk_gpu_key *k);
+/* Of a limit, what keys and slots may take. */
+static inline size_t cuzk__gpu_usable(size_t vram) {
+    return vram > CUZK__DRIVER_BEYOND ? vram - CUZK__DRIVER_BEYOND : 0;
+}
+
 cuzk_status cuzk__gpu_key_load(cuzk_backend *b, cuzk_device_key **out, const cuzk_proving_key *key,
                                cuzk_err *err);
 void cuzk__gpu_key_free(cuzk_device_key *k);
@@ -282,13 +331,14 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *s, cuzk_groth16_sums *out, cuzk_sums_sta
 size_t cuzk__gpu_slot_bytes(const cuzk_proving_key *key);
 /* Pinned host bytes of a slot. */
 size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
-/* The decisions of loading, for plan.cu: comb or sorted, memory for the points; what follows them;
- * the same of H. On a backend whose handle measures they only count. */
-cuzk_status cuzk__gpu_take_points(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q, bool h,
-                                  cuzk_err *err) CUZK_MUST_CHECK;
-cuzk_status cuzk__gpu_finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *q,
-                                   size_t h_limit, cuzk_err *err) CUZK_MUST_CHECK;
-cuzk_status cuzk__gpu_finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) CUZK_MUST_CHECK;
+/* Device bytes that a key wants beside its rows when all of it is there, without tables of
+ * multiples and with its sums in turn, and its slots. From the counts of its queries. */
+cuzk_status cuzk__gpu_resident_bytes(const cuzk_gpu_key *k, size_t *bytes,
+                                     cuzk_err *err) CUZK_MUST_CHECK;
+/* Its transforms; dirs: of cuzk_cuda_ntt_new. And the device bytes of their tables. */
+cuzk_status cuzk__gpu_load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, unsigned dirs,
+                                      cuzk_err *err) CUZK_MUST_CHECK;
+size_t cuzk__gpu_transform_bytes(const cuzk_proving_key *key, unsigned dirs);
 cuzk_status cuzk__gpu_plan(cuzk_backend *b, const cuzk_proving_key *key, cuzk_backend_plan *out,
                            cuzk_err *err);
 

@@ -1,5 +1,5 @@
 /* One proof on the device: staging, the queueing of all work, and the sums' last additions. */
-#include "backend/cuda/prover.cuh"
+#include "backend/cuda/lean.cuh"
 
 extern "C" {
 #include "base/mem.h"
@@ -70,7 +70,7 @@ size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k) {
     size_t bytes = witness_pinned(k->base.key);
     for (const cuzk__gpu_query &q : k->query)
         bytes += result_pinned(&q);
-    return bytes;
+    return k->lean ? ((bytes + 15) & ~(size_t)15) + k->lean->results : bytes;
 }
 
 static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
@@ -86,6 +86,7 @@ static cuzk_status take_pinned(cuzk_gpu_slot *s, cuzk_err *err) {
         s->result[id].sorted = s->pinned + at + 16 + last_bytes(&k->query[id]);
         at += result_pinned(&k->query[id]);
     }
+    s->lean_results = s->pinned + ((at + 15) & ~(size_t)15);
     return CUZK_OK;
 }
 
@@ -97,9 +98,16 @@ static cuzk_status open_slot(cuzk_gpu_slot *s, cuzk_err *err) {
         CUZK_CUDA(cudaEventCreateWithFlags(&e, flags));
     CUZK_TRY(take_pinned(s, err));
     s->arena.size = key_of(s)->bytes.slot;
+    cuzk_cuda_info info;
     void *mem;
+    CUZK_TRY(cuzk_cuda_backend_info(&backend_of(s)->base, &info, err));
+    if (s->arena.size > info.bytes_free)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY,
+                            "%s: a proof's witness takes %zu bytes of device memory, %zu are left",
+                            data_of(s)->name, s->arena.size, info.bytes_free);
     CUZK_CUDA(cudaMalloc(&mem, s->arena.size));
     s->arena.base = (char *)mem;
+    (void)__atomic_add_fetch(&backend_of(s)->held, s->arena.size, __ATOMIC_RELAXED);
     CUZK_TRY(lay_out(s, err));
     /* what is read beyond a witness's end must be the same in every proof */
     CUZK_CUDA(cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->copy));
@@ -130,6 +138,7 @@ void cuzk__gpu_slot_free(cuzk_slot *base) {
     cuzk_gpu_slot *s = (cuzk_gpu_slot *)base;
     if (!s) return;
     (void)cudaSetDevice(backend_of(s)->dev->ordinal);
+    if (s->lean_waits) cuzk__lean_forget(s);
     if (s->computed) (void)cudaEventSynchronize(done_event(s));
     if (s->arena.base) (void)cudaMemsetAsync(s->arena.base, 0, s->arena.size, s->copy);
     if (s->copy) {
@@ -138,7 +147,10 @@ void cuzk__gpu_slot_free(cuzk_slot *base) {
     }
     for (cudaEvent_t e : s->ev)
         if (e) (void)cudaEventDestroy(e);
-    if (s->arena.base) (void)cudaFree(s->arena.base);
+    if (s->arena.base) {
+        (void)cudaFree(s->arena.base);
+        (void)__atomic_sub_fetch(&backend_of(s)->held, s->arena.size, __ATOMIC_RELAXED);
+    }
     if (s->pinned) {
         cuzk_wipe(s->pinned, s->pinned_bytes);
         (void)cudaFreeHost(s->pinned);
@@ -170,6 +182,7 @@ static void stage_piece(void *ctx, size_t i) {
 /* The slot is free, and the upload begins. */
 static cuzk_status begin_stage(cuzk_gpu_slot *s, cuzk_err *err) {
     CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
+    if (s->lean_waits) cuzk__lean_forget(s);
     if (s->computed) CUZK_CUDA(cudaEventSynchronize(done_event(s)));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_STAGED0], s->copy));
     return CUZK_OK;
@@ -292,7 +305,7 @@ static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t af
 }
 
 /* The witness from its free values. It is the slot's, so the proof before need not have ended. */
-static cuzk_status make_witness(cuzk_gpu_slot *s, cuzk_err *err) {
+cuzk_status cuzk__gpu_make_witness(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const cuzk_cuda *dev = work_of(s)->main;
     if (!key->plan) return CUZK_OK;
@@ -313,7 +326,7 @@ static cuzk_status start(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_cuda *dev = work_of(s)->main;
     char *plain = view_of(s)->plain ? view_of(s)->plain : s->full;
     CUZK_CUDA(cudaStreamWaitEvent(dev->stream, s->ev[CUZK__EV_STAGED], 0));
-    CUZK_TRY(make_witness(s, err));
+    CUZK_TRY(cuzk__gpu_make_witness(s, err));
     CUZK_TRY(cuzk__gpu_work_begin(work_of(s), key_of(s), err));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_START], dev->stream));
     if (key->r1cs && !s->montgomery) {
@@ -389,7 +402,7 @@ static cuzk_status rows(cuzk_gpu_slot *s, cuzk_err *err) {
     return cuzk_cuda_r1cs_eval(key_of(s)->r1cs, main, s->bits, s->full, a, b, err);
 }
 
-static cuzk_status rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
+cuzk_status cuzk__gpu_rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_proving_key *key = data_of(s);
     const size_t n = (size_t)1 << key->log2_domain;
     char *a = view_of(s)->abc, *b = a + 32 * n, *c = b + 32 * n;
@@ -481,7 +494,7 @@ static cuzk_status queue_all(cuzk_gpu_slot *s, cuzk_err *err) {
     }
     CUZK_CUDA(cudaSetDevice(w->main->ordinal));
     CUZK_TRY(start(s, err));
-    CUZK_TRY(rows_and_quotient(s, err));
+    CUZK_TRY(cuzk__gpu_rows_and_quotient(s, err));
     CUZK_TRY(key_of(s)->in_turn ? queue_in_turn(s, err) : queue_sums(s, err));
     return cuzk__gpu_work_end(w, key_of(s), ends, CUZK__QUERIES, &s->number, err);
 }
@@ -493,7 +506,7 @@ cuzk_status cuzk__gpu_compute(cuzk_slot *base, cuzk_err *err) {
     (void)pthread_mutex_lock(&w->lock);
     cuzk_status st;
     if (view_of(s)->ready)
-        st = queue_all(s, err);
+        st = key_of(s)->lean ? cuzk__lean_queue(s, err) : queue_all(s, err);
     else
         st = cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: its work memory is gone",
                           data_of(s)->name);
@@ -603,8 +616,12 @@ cuzk_status cuzk__gpu_finish(cuzk_slot *base, cuzk_groth16_sums *out, cuzk_sums_
         return cuzk_err_set(err, CUZK_STATUS_USAGE, "a slot finishes what it computed");
     CUZK_CUDA(cudaSetDevice(backend_of(s)->dev->ordinal));
     s->computed = false;
-    for (int id = 0; id < CUZK__QUERIES; id++)
-        CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));
+    if (key_of(s)->lean) {
+        CUZK_TRY(cuzk__lean_finish(s, out, err));
+    } else {
+        for (int id = 0; id < CUZK__QUERIES; id++)
+            CUZK_TRY(finish_sum(s, (cuzk__query_id)id, to[id], err));
+    }
     CUZK_TRY(check_fault(s, err));
     return stats ? read_times(s, stats, err) : CUZK_OK;
 }

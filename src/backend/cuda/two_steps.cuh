@@ -16,10 +16,14 @@ cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const ui
 /* Host: the sum, once the stream has come there. m: any plan that shares the table. */
 void cuzk__cuda_msm_combine(const cuzk_cuda_msm *m, const void *result, cuzk_point *out);
 
+/* The bases of runs from now on, as many as the plan was made for, where it has no table. */
+void cuzk__cuda_msm_set_bases(cuzk_cuda_msm *m, const void *bases);
+
 /* cuzk_cuda_bits_queue_list into `result`, pinned memory of one sum in XYZZ. */
 cuzk_status cuzk__cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
                                        const uint32_t *count, void *result,
                                        cuzk_err *err) CUZK_MUST_CHECK;
+void cuzk__cuda_bits_set_bases(cuzk_cuda_bits *p, const void *bases);
 void cuzk__cuda_bits_combine(const cuzk__cuda_group_ops *g, const void *result, cuzk_point *out);
 
 #endif

@@ -185,7 +185,7 @@ static cuzk_status resize(cuzk_gpu_backend *b, size_t bytes, cuzk_err *err) {
     cuzk__gpu_work *w = &b->work;
     cuzk_cuda_info info;
     const size_t before = w->arena.size;
-    CUZK_TRY(cuzk_cuda_get_info(b->dev, &info, err));
+    CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
     if (bytes > before && bytes - before > info.bytes_free)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY,
                             "device: work memory must grow from %zu to %zu bytes, %zu are free",
