@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct on_device {
-    cuzk_cuda *dev;
+    cuzk_cuda *dev, *side;
     cuzk_cuda_witness *tables;
     void *frees, *full;
     uint64_t *bits;
@@ -23,6 +23,7 @@ static cuzk_status load(on_device *d, const cuzk_bench_partition *p, int ordinal
     void *mem;
     const size_t frees = p->r1cs->n_free * sizeof(cuzk_u256);
     CUZK_TRY(cuzk_cuda_open(&d->dev, ordinal, err));
+    CUZK_TRY(cuzk_cuda_open(&d->side, ordinal, err));
     CUZK_TRY(cuzk_witness_program_new(&program, p->plan, err));
     const cuzk_status st = cuzk_cuda_witness_new(&d->tables, d->dev, program, err);
     cuzk_witness_program_free(program);
@@ -42,13 +43,15 @@ static void unload(on_device *d) {
     cuzk_cuda_witness_free(d->tables);
     for (int i = 0; i < 4; i++)
         cuzk_cuda_free(d->dev, all[i]);
+    cuzk_cuda_close(d->side);
     cuzk_cuda_close(d->dev);
 }
 
 static cuzk_status make(const on_device *d, int64_t *ns, cuzk_err *err) {
     float ms;
     CUZK_TRY(cuzk_cuda_mark(d->dev, 0, err));
-    CUZK_TRY(cuzk_cuda_witness_make(d->tables, d->dev, d->frees, d->bits, d->full, d->fault, err));
+    CUZK_TRY(cuzk_cuda_witness_make(d->tables, d->dev, d->side, d->frees, d->bits, d->full,
+                                    d->fault, err));
     CUZK_TRY(cuzk_cuda_mark(d->dev, 1, err));
     CUZK_TRY(cuzk_cuda_sync(d->dev, err));
     CUZK_TRY(cuzk_cuda_elapsed(d->dev, 0, 1, &ms, err));

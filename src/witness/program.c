@@ -22,6 +22,8 @@ struct cuzk_work_builder {
     uint32_t *work_of;  /* by shape: its work, or NONE */
     uint8_t *own_free;  /* by entry of r->slots: whether the wire is free */
     uint32_t *level_of; /* by instance; 0: it computes nothing */
+    uint8_t *lane_of;   /* by instance */
+    uint32_t *step_of;  /* by instance */
     uint32_t *free_slots;
 };
 
@@ -194,21 +196,33 @@ static uint32_t owner(const cuzk_r1cs *r, cuzk_wire w) {
     return lo;
 }
 
-/* The level after which `len` wires from w on have values: 0 for free ones. */
-static uint32_t level_of_run(const cuzk_work_builder *b, cuzk_wire w, uint32_t len) {
+/* The instances that compute wires of a run, one after another. */
+typedef struct {
+    cuzk_wire wire;
+    uint32_t len, done; /* of the run's wires */
+    uint32_t next;      /* the instance that owns wire `done` */
+} sources;
+
+static sources sources_of(const cuzk_work_builder *b, cuzk_wire w, uint32_t len) {
+    return (sources){w, len, 0, owner(b->r, w)};
+}
+
+/* False behind the last. Free wires have no source. */
+static bool next_source(const cuzk_work_builder *b, sources *o, uint32_t *inst) {
     const cuzk_r1cs *r = b->r;
-    uint32_t level = 0, k = owner(r, w);
-    for (uint32_t done = 0; done < len; k++) {
-        const cuzk_r1cs_inst *inst = &r->insts[k];
-        const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
-        const bool aux = (w & CUZK_WIRE_AUX) != 0;
+    while (o->done < o->len) {
+        const cuzk_r1cs_inst *from = &r->insts[ *inst = o->next++];
+        const cuzk_r1cs_shape *s = &r->shapes[from->shape];
+        const bool aux = (o->wire & CUZK_WIRE_AUX) != 0;
         const uint32_t n = aux ? s->n_aux : s->n_inputs;
-        const uint32_t at = (w & ~CUZK_WIRE_AUX) + done - (aux ? inst->aux0 : inst->input0);
+        uint32_t i = (o->wire & ~CUZK_WIRE_AUX) + o->done - (aux ? from->aux0 : from->input0);
         const uint8_t *is_free = b->own_free + s->slot0 + (aux ? s->n_inputs : 0);
-        for (uint32_t i = at; i < n && done < len; i++, done++)
-            if (!is_free[i] && b->level_of[k] > level) level = b->level_of[k];
+        bool computed = false;
+        for (; i < n && o->done < o->len; i++, o->done++)
+            computed = computed || !is_free[i];
+        if (computed) return true;
     }
-    return level;
+    return false;
 }
 
 static void find_free_wires(cuzk_work_builder *b) {
@@ -224,33 +238,54 @@ static void find_free_wires(cuzk_work_builder *b) {
     }
 }
 
+enum { LANE_OTHERS, LANE_POSEIDON };
+
+/* What computes little goes where its latest source is, so that neither lane waits for it. */
+static uint8_t lane_for(uint32_t kind, uint8_t source_lane) {
+    if (kind == CUZK_WORK_HASH || kind == CUZK_WORK_LEVEL) return LANE_POSEIDON;
+    return kind == CUZK_WORK_SHA256 ? LANE_OTHERS : source_lane;
+}
+
+/* Levels: one more than that of the latest source, so that an item's sources are in earlier steps.
+ */
 static void set_levels(cuzk_work_builder *b) {
     const cuzk_r1cs *r = b->r;
+    const cuzk_work *works = b->works.data;
     for (uint32_t i = 0; i < r->n_insts; i++) {
         const cuzk_r1cs_inst *inst = &r->insts[i];
         const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
-        uint32_t level = 0;
+        uint32_t level = 0, from;
+        uint8_t lane = LANE_OTHERS;
         if (b->work_of[inst->shape] == CUZK_R1CS_NONE) continue;
         for (uint32_t p = 0; p < s->n_ports; p++) {
-            const uint32_t l =
-                level_of_run(b, r->args[inst->arg0 + p].wire, r->ports[s->port0 + p].len);
-            if (l > level) level = l;
+            sources o = sources_of(b, r->args[inst->arg0 + p].wire, r->ports[s->port0 + p].len);
+            while (next_source(b, &o, &from)) {
+                if (b->level_of[from] <= level) continue;
+                level = b->level_of[from];
+                lane = b->lane_of[from];
+            }
         }
         b->level_of[i] = level + 1;
+        b->lane_of[i] = lane_for(works[b->work_of[inst->shape]].kind, lane);
     }
 }
 
 /* An instance with work, and what puts it in order. */
 typedef struct {
-    uint32_t level, kind, work, inst;
+    uint32_t level, lane, kind, work, inst;
 } place;
 
 static int by_place(const void *x, const void *y) {
     const place *a = x, *b = y;
     if (a->level != b->level) return a->level < b->level ? -1 : 1;
+    if (a->lane != b->lane) return a->lane < b->lane ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->work != b->work) return a->work < b->work ? -1 : 1;
     return (a->inst > b->inst) - (a->inst < b->inst);
+}
+
+static bool same_step(const place *a, const place *b) {
+    return a->level == b->level && a->lane == b->lane && a->kind == b->kind;
 }
 
 static cuzk_status add_item(cuzk_work_builder *b, const place *p) {
@@ -267,16 +302,51 @@ static cuzk_status add_item(cuzk_work_builder *b, const place *p) {
 
 static cuzk_status add_items(cuzk_work_builder *b, const place *places, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        if (i > 0 && places[i].level == places[i - 1].level &&
-            places[i].kind == places[i - 1].kind) {
+        if (i > 0 && same_step(&places[i], &places[i - 1])) {
             ((cuzk_work_step *)b->steps.data)[b->steps.n - 1].n_items++;
         } else {
-            const cuzk_work_step step = {places[i].kind, i, 1};
+            const cuzk_work_step step = {.kind = places[i].kind,
+                                         .item0 = i,
+                                         .n_items = 1,
+                                         .lane = places[i].lane,
+                                         .after = CUZK_WORK_NO_STEP};
             if (!cuzk_vec_push(&b->steps, &step)) return CUZK_STATUS_NO_MEMORY;
         }
+        b->step_of[places[i].inst] = (uint32_t)b->steps.n - 1;
         CUZK_TRY(add_item(b, &places[i]));
     }
     return CUZK_OK;
+}
+
+/* The last step of another lane that an instance's sources are in, if it is behind `after`. */
+static uint32_t last_foreign_step(const cuzk_work_builder *b, uint32_t i, uint32_t after) {
+    const cuzk_r1cs *r = b->r;
+    const cuzk_r1cs_inst *inst = &r->insts[i];
+    const cuzk_r1cs_shape *s = &r->shapes[inst->shape];
+    uint32_t from;
+    for (uint32_t p = 0; p < s->n_ports; p++) {
+        sources o = sources_of(b, r->args[inst->arg0 + p].wire, r->ports[s->port0 + p].len);
+        while (next_source(b, &o, &from)) {
+            if (b->level_of[from] == 0 || b->lane_of[from] == b->lane_of[i]) continue;
+            if (after == CUZK_WORK_NO_STEP || b->step_of[from] > after) after = b->step_of[from];
+        }
+    }
+    return after;
+}
+
+/* Where lanes wait for each other. */
+static void set_waits(cuzk_work_builder *b, const place *places, uint32_t n) {
+    cuzk_work_step *steps = b->steps.data;
+    uint32_t waited[CUZK_WORK_LANES] = {CUZK_WORK_NO_STEP, CUZK_WORK_NO_STEP};
+    for (uint32_t i = 0; i < n; i++) {
+        cuzk_work_step *step = &steps[b->step_of[places[i].inst]];
+        const uint32_t before = waited[step->lane];
+        const uint32_t after = last_foreign_step(b, places[i].inst, before);
+        if (after == before) continue;
+        step->after = waited[step->lane] = after;
+    }
+    for (size_t i = 0; i < b->steps.n; i++)
+        if (steps[i].after != CUZK_WORK_NO_STEP) steps[steps[i].after].awaited = true;
 }
 
 static cuzk_status order(cuzk_work_builder *b) {
@@ -288,10 +358,11 @@ static cuzk_status order(cuzk_work_builder *b) {
     for (uint32_t i = 0; i < r->n_insts; i++) {
         const uint32_t work = b->work_of[r->insts[i].shape];
         if (work != CUZK_R1CS_NONE)
-            places[n++] = (place){b->level_of[i], works[work].kind, work, i};
+            places[n++] = (place){b->level_of[i], b->lane_of[i], works[work].kind, work, i};
     }
     qsort(places, n, sizeof *places, by_place);
     const cuzk_status st = add_items(b, places, n);
+    if (st == CUZK_OK) set_waits(b, places, n);
     cuzk_free(places);
     return st;
 }
@@ -318,6 +389,8 @@ static cuzk_status build(cuzk_work_builder *b, cuzk_err *err) {
     CUZK_TRY(cuzk_alloc((void **)&b->work_of, (size_t)r->n_shapes + 1, sizeof *b->work_of));
     CUZK_TRY(cuzk_alloc((void **)&b->own_free, (size_t)r->n_slots + 1, 1));
     CUZK_TRY(cuzk_alloc((void **)&b->level_of, (size_t)r->n_insts + 1, sizeof *b->level_of));
+    CUZK_TRY(cuzk_alloc((void **)&b->lane_of, (size_t)r->n_insts + 1, sizeof *b->lane_of));
+    CUZK_TRY(cuzk_alloc((void **)&b->step_of, (size_t)r->n_insts + 1, sizeof *b->step_of));
     CUZK_TRY(cuzk_alloc((void **)&b->free_slots, (size_t)r->n_free + 1, sizeof *b->free_slots));
     for (uint32_t i = 0; i < r->n_shapes; i++)
         CUZK_TRY(describe_shape(b, i, err));
@@ -388,6 +461,8 @@ out:
     cuzk_free(b.work_of);
     cuzk_free(b.own_free);
     cuzk_free(b.level_of);
+    cuzk_free(b.lane_of);
+    cuzk_free(b.step_of);
     cuzk_free(b.free_slots);
     cuzk_witness_program_free(p);
     return st;

@@ -1,10 +1,11 @@
 /* A witness plan as tables for a device: what every instance computes, in an order in which it can.
  *
  * A program is a list of steps; the items of a step (instances) do not need one another and are of
- * one kind of work, those of later steps may need them. A work says what every instance of a shape
- * does: SHA-256 on words, a Poseidon hash, and so on, as the shape's filler describes it; a shape
- * without one walks those of its rows that define a wire. Tables are fixed-width and refer to
- * others by index, as those of r1cs/r1cs.h.
+ * one kind of work, those of later steps may need them. Poseidon hashes and what follows from them
+ * stand in a lane of their own, since they are long and SHA-256 rarely needs them. A work says what
+ * every instance of a shape does: SHA-256 on words, a Poseidon hash, and so on, as the shape's
+ * filler describes it; a shape without one walks those of its rows that define a wire. Tables are
+ * fixed-width and refer to others by index, as those of r1cs/r1cs.h.
  *
  * Free values come first, before any step: value i goes to slot free_slots[i]. Bits must be zero at
  * the beginning. BLS12-381 only. */
@@ -130,11 +131,18 @@ typedef struct cuzk_work_item {
     uint32_t row0;        /* of the flat system, for messages */
 } cuzk_work_item;
 
-/* Items [item0, item0 + n_items), all of one kind. */
+/* Items [item0, item0 + n_items), all of one kind. Steps of one lane are done in their order; those
+ * of different lanes may run side by side, but for `after`. */
 typedef struct cuzk_work_step {
     uint32_t kind;
     uint32_t item0, n_items;
+    uint32_t lane;  /* below CUZK_WORK_LANES */
+    uint32_t after; /* an earlier step, of the other lane, that must have ended; CUZK_WORK_NO_STEP:
+                       none, or one before which this lane has waited already */
+    bool awaited;   /* some step's `after` */
 } cuzk_work_step;
+enum { CUZK_WORK_LANES = 2 };
+#define CUZK_WORK_NO_STEP UINT32_MAX
 
 typedef struct cuzk_witness_program {
     uint32_t *free_slots; /* CUZK_SLOT_BIT for bits */

@@ -9,7 +9,7 @@
 #include "backend/cuda/witness.h"
 #include "field/fields.h"
 
-static cuzk_cuda *dev;
+static cuzk_cuda *dev, *side;
 
 typedef struct on_device {
     cuzk_cuda_witness *w;
@@ -48,7 +48,7 @@ static void unload(on_device *d) {
 static void make(const on_device *d, cuzk_cuda_witness_fault *fault, float *ms) {
     cuzk_err err = {0};
     need(cuzk_cuda_mark(dev, 0, &err), &err);
-    need(cuzk_cuda_witness_make(d->w, dev, d->frees, d->bits, d->full, d->fault, &err), &err);
+    need(cuzk_cuda_witness_make(d->w, dev, side, d->frees, d->bits, d->full, d->fault, &err), &err);
     need(cuzk_cuda_mark(dev, 1, &err), &err);
     need(cuzk_cuda_sync(dev, &err), &err);
     need(cuzk_cuda_elapsed(dev, 0, 1, ms, &err), &err);
@@ -136,13 +136,14 @@ int main(int argc, char **argv) {
     cuzk_err err = {0};
     (void)argc;
     wanted = (const char *const *)argv + 1;
-    if (cuzk_cuda_open(&dev, 0, &err) != CUZK_OK) {
+    if (cuzk_cuda_open(&dev, 0, &err) != CUZK_OK || cuzk_cuda_open(&side, 0, &err) != CUZK_OK) {
         fprintf(stderr, "skipped: %s\n", err.msg);
         return 77;
     }
     test_rng_start();
     const struct CMUnitTest tests[] = {cmocka_unit_test(small), cmocka_unit_test(large)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cuzk_cuda_close(side);
     cuzk_cuda_close(dev);
     return failed;
 }

@@ -2,7 +2,7 @@
  * full value of the circuits that are small enough against cuzk_witness_solve, from free values at
  * random and at edges (nothing but the bits among them has to fit together). Free values and wires
  * that do not fit must be noticed. Needs no GPU. Seed: CUZK_TEST_SEED. */
-#include "backend/cuda/witness_work.cuh"
+#include "backend/cuda/witness_sha256.cuh"
 
 extern "C" {
 #include "witness_solve.h"
@@ -51,8 +51,8 @@ struct made {
 
 /* From the last item to the first: the device promises no order, and instances were numbered in one
  * that would hide a missing step between two that need each other. */
-static void run_step(const witness_view &v, const cuzk_work_step &step) {
-    static hash_shared hashes[2]; /* as the two of a warp lie */
+template <class H> static void run_step(const witness_view &v, const cuzk_work_step &step) {
+    static H hashes[2]; /* as the two of a warp lie */
     static sha_shared sha;
     for (uint32_t i = step.item0 + step.n_items; i-- > step.item0;) {
         const cuzk_work_item item = v.items[i];
@@ -78,8 +78,40 @@ static void run_step(const witness_view &v, const cuzk_work_step &step) {
     }
 }
 
+/* The first step of a lane from i on. */
+static uint32_t next_of(const cuzk_witness_program *p, uint32_t lane, uint32_t i) {
+    while (i < p->n_steps && p->steps[i].lane != lane)
+        i++;
+    return i;
+}
+
+/* One lane as far as what it waits for allows, then the other, and so on: what streams may do. */
+template <class H>
+static void run_lanes(const witness_view &v, const cuzk_witness_program *p, uint32_t lane) {
+    uint32_t next[CUZK_WORK_LANES] = {next_of(p, 0, 0), next_of(p, 1, 0)};
+    for (uint32_t done = 0, idle = 0; done < p->n_steps; lane ^= 1) {
+        const uint32_t other = next[lane ^ 1], before = done;
+        while (next[lane] < p->n_steps) {
+            const cuzk_work_step &step = p->steps[next[lane]];
+            expect(step.after == CUZK_WORK_NO_STEP ||
+                       (p->steps[step.after].lane != lane && p->steps[step.after].awaited),
+                   "program", "a step of the other lane is waited for");
+            if (step.after != CUZK_WORK_NO_STEP && step.after >= other) break;
+            run_step<H>(v, step);
+            done++;
+            next[lane] = next_of(p, lane, next[lane] + 1);
+        }
+        idle = done == before ? idle + 1 : 0;
+        if (idle == 2) {
+            expect(false, "program", "lanes that do not wait for each other's future");
+            return;
+        }
+    }
+}
+
+/* lane: that which begins; 0: narrow hashes, 1: wide ones. */
 static void make(made *m, const cuzk_witness_program *p, const test_solved *s,
-                 const uint32_t *frees) {
+                 const uint32_t *frees, uint32_t lane) {
     m->bits = (uint32_t *)calloc(p->bits_bytes, 1);
     m->full = (uint32_t *)calloc(s->full_bytes, 1);
     for (size_t i = 0; i < s->full_bytes / 4 - 8; i++) /* as another witness left it */
@@ -101,8 +133,7 @@ static void make(made *m, const cuzk_witness_program *p, const test_solved *s,
                       &m->bad_row};
     for (uint32_t i = 0; i < p->n_free; i++)
         put_free(v, frees, i);
-    for (uint32_t i = 0; i < p->n_steps; i++)
-        run_step(v, p->steps[i]);
+    (lane ? run_lanes<wide_hash> : run_lanes<narrow_hash>)(v, p, lane);
 }
 
 static void unmake(made *m) {
@@ -126,11 +157,13 @@ static void compare(const char *circuit) {
     }
     made m;
     expect(test_solved_solve(&s, frees), circuit, "the CPU takes these values");
-    make(&m, p, &s, (const uint32_t *)frees);
-    expect(m.bad_free == UINT32_MAX && m.bad_row == UINT32_MAX, circuit, "nothing is at fault");
-    expect(memcmp(m.bits, s.bits, s.bits_bytes) == 0, circuit, "bits");
-    expect(memcmp(m.full, s.full, s.full_bytes) == 0, circuit, "full values");
-    unmake(&m);
+    for (uint32_t lane = 0; lane < CUZK_WORK_LANES; lane++) {
+        make(&m, p, &s, (const uint32_t *)frees, lane);
+        expect(m.bad_free == UINT32_MAX && m.bad_row == UINT32_MAX, circuit, "nothing is at fault");
+        expect(memcmp(m.bits, s.bits, s.bits_bytes) == 0, circuit, "bits");
+        expect(memcmp(m.full, s.full, s.full_bytes) == 0, circuit, "full values");
+        unmake(&m);
+    }
 
     /* a bit that is 2, and before it (or behind it) the modulus itself */
     uint32_t bit = UINT32_MAX, full = UINT32_MAX;
@@ -143,7 +176,7 @@ static void compare(const char *circuit) {
     for (int k = 0; k < 8; k++)
         ((uint32_t *)(frees + 4 * (size_t)full))[k] = fr_t::kp(1, k);
     if (bit != UINT32_MAX) frees[4 * (size_t)bit] = 2;
-    make(&m, p, &s, (const uint32_t *)frees);
+    make(&m, p, &s, (const uint32_t *)frees, 0);
     expect(m.bad_free == (bit < full ? bit : full), circuit, "the first free value at fault");
     unmake(&m);
     free(frees);
@@ -163,12 +196,12 @@ static void bit_rows() {
         return;
     }
     expect(!test_solved_solve(&s, two), "bit row", "the CPU refuses 2");
-    make(&m, p, &s, (const uint32_t *)two);
+    make(&m, p, &s, (const uint32_t *)two, 0);
     expect(m.bad_row == s.row, "bit row", "the row at fault");
     unmake(&m);
     two[0] = 1;
     expect(test_solved_solve(&s, two), "bit row", "the CPU takes 1");
-    make(&m, p, &s, (const uint32_t *)two);
+    make(&m, p, &s, (const uint32_t *)two, 0);
     expect(m.bad_row == UINT32_MAX && memcmp(m.bits, s.bits, s.bits_bytes) == 0, "bit row",
            "a bit");
     unmake(&m);

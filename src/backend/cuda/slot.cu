@@ -310,8 +310,8 @@ cuzk_status cuzk__gpu_make_witness(cuzk_gpu_slot *s, cuzk_err *err) {
     const cuzk_cuda *dev = work_of(s)->main;
     if (!key->plan) return CUZK_OK;
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_MAKE], dev->stream));
-    CUZK_TRY(
-        cuzk_cuda_witness_make(key_of(s)->witness, dev, s->frees, s->bits, s->full, s->fault, err));
+    CUZK_TRY(cuzk_cuda_witness_make(key_of(s)->witness, dev, work_of(s)->aux[0], s->frees, s->bits,
+                                    s->full, s->fault, err));
     CUZK_CUDA(cudaMemcpyAsync(s->pinned + free_bytes(key) - 32, s->fault, sizeof *s->fault,
                               cudaMemcpyDeviceToHost, dev->stream));
     CUZK_CUDA(cudaEventRecord(s->ev[CUZK__EV_MADE], dev->stream));

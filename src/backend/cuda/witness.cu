@@ -1,7 +1,8 @@
-/* A witness made on the device: the steps of a program (witness/program.h), one kernel each. */
+/* A witness made on the device: the steps of a program (witness/program.h), one kernel each,
+ * its two lanes on two streams. */
 #include "backend/cuda/cuda_internal.h"
 #include "backend/cuda/witness.h"
-#include "backend/cuda/witness_work.cuh"
+#include "backend/cuda/witness_sha256.cuh"
 
 extern "C" {
 #include "base/mem.h"
@@ -11,10 +12,17 @@ extern "C" {
 
 using namespace cuzk_gpu;
 
+/* A step, and for those that are awaited, what tells its end. */
+struct queued_step {
+    cuzk_work_step step;
+    cudaEvent_t end;
+};
+
 struct cuzk_cuda_witness {
     cuzk_cuda *dev;
     witness_view view; /* tables; the rest is of one witness */
-    cuzk_work_step *steps;
+    queued_step *steps;
+    cudaEvent_t begin, side_end;
     uint32_t n_free, n_steps;
     size_t bits_bytes; /* with the words that are only read */
     size_t bytes;
@@ -22,7 +30,7 @@ struct cuzk_cuda_witness {
 
 namespace {
 
-/* Blocks of one warp: the last steps have few items, which are to be spread over the device. */
+/* Small blocks: the last steps have few items, which are to be spread over the device. */
 enum { WARP = 32, THREAD_ITEMS = 64, FREES = 256 };
 
 __global__ __launch_bounds__(FREES) void put_frees(const __grid_constant__ witness_view v,
@@ -53,39 +61,64 @@ __device__ __forceinline__ cuzk_work_item item_of(const witness_view &v, uint32_
     return v.items[item0 + (i < n ? i : n - 1)];
 }
 
-__global__ __launch_bounds__(WARP) void do_hash_step(const __grid_constant__ witness_view v,
+/* Blocks of a warp of narrow hashes, or of one wide one. */
+template <class H> constexpr uint32_t hash_threads = H::LANES < WARP ? WARP : H::LANES;
+template <class H> constexpr uint32_t block_hashes = hash_threads<H> / H::LANES;
+
+template <class H>
+__global__
+__launch_bounds__(hash_threads<H>) void do_hash_step(const __grid_constant__ witness_view v,
                                                      uint32_t item0, uint32_t n) {
-    __shared__ __align__(16) hash_shared h[WARP / HASH_LANES];
-    const uint32_t k = threadIdx.x / HASH_LANES;
-    hash_item(v, item_of(v, item0, n, blockIdx.x * (WARP / HASH_LANES) + k), &h[k]);
+    __shared__ H h[block_hashes<H>];
+    const uint32_t k = threadIdx.x / H::LANES;
+    hash_item(v, item_of(v, item0, n, blockIdx.x * block_hashes<H> + k), &h[k]);
 }
 
-__global__ __launch_bounds__(WARP) void do_level_step(const __grid_constant__ witness_view v,
+template <class H>
+__global__
+__launch_bounds__(hash_threads<H>) void do_level_step(const __grid_constant__ witness_view v,
                                                       uint32_t item0, uint32_t n) {
-    __shared__ __align__(16) hash_shared h[WARP / HASH_LANES];
-    const uint32_t k = threadIdx.x / HASH_LANES;
-    level_item(v, item_of(v, item0, n, blockIdx.x * (WARP / HASH_LANES) + k), &h[k]);
+    __shared__ H h[block_hashes<H>];
+    const uint32_t k = threadIdx.x / H::LANES;
+    level_item(v, item_of(v, item0, n, blockIdx.x * block_hashes<H> + k), &h[k]);
 }
 
-__global__ __launch_bounds__(WARP) void do_sha256_step(const __grid_constant__ witness_view v,
-                                                       uint32_t item0, uint32_t n) {
+__global__ __launch_bounds__(SHA_LANES) void do_sha256_step(const __grid_constant__ witness_view v,
+                                                            uint32_t item0, uint32_t n) {
     __shared__ __align__(16) sha_shared h;
     sha_item(v, item_of(v, item0, n, blockIdx.x), &h);
 }
 
 typedef void (*step_kernel)(witness_view, uint32_t, uint32_t);
 
-/* By kind: the kernel, its threads, and how many items a block takes. */
+/* The kernel, its threads, and how many items a block takes. */
 struct step_launch {
     step_kernel kernel;
     uint32_t threads, items;
 };
-const step_launch launches[CUZK_WORK_KINDS] = {
-    {do_rows_step, THREAD_ITEMS, THREAD_ITEMS},
-    {do_bits_step, THREAD_ITEMS, THREAD_ITEMS},
-    {do_hash_step, WARP, WARP / HASH_LANES},
-    {do_level_step, WARP, WARP / HASH_LANES},
-    {do_sha256_step, WARP, 1},
+
+template <class H> constexpr step_launch of_hashes(step_kernel kernel) {
+    return {kernel, hash_threads<H>, block_hashes<H>};
+}
+
+/* Of steps of few items, which are to be done soon, and of many. A multiprocessor works on as many
+ * narrow hashes in the time of one as it does on ten wide ones. */
+enum { FEW_ITEMS = 8 }; /* a multiprocessor */
+const step_launch launches[2][CUZK_WORK_KINDS] = {
+    {
+        {do_rows_step, THREAD_ITEMS, THREAD_ITEMS},
+        {do_bits_step, THREAD_ITEMS, THREAD_ITEMS},
+        of_hashes<wide_hash>(do_hash_step<wide_hash>),
+        of_hashes<wide_hash>(do_level_step<wide_hash>),
+        {do_sha256_step, SHA_LANES, 1},
+    },
+    {
+        {do_rows_step, THREAD_ITEMS, THREAD_ITEMS},
+        {do_bits_step, THREAD_ITEMS, THREAD_ITEMS},
+        of_hashes<narrow_hash>(do_hash_step<narrow_hash>),
+        of_hashes<narrow_hash>(do_level_step<narrow_hash>),
+        {do_sha256_step, SHA_LANES, 1},
+    },
 };
 
 cuzk_status put(cuzk_cuda_witness *w, void *to, const void *from, size_t bytes, cuzk_err *err) {
@@ -111,6 +144,32 @@ cuzk_status put_tables(cuzk_cuda_witness *w, const cuzk_witness_program *p, cuzk
     return put(w, &v->free_slots, p->free_slots, p->n_free * sizeof *p->free_slots, err);
 }
 
+cuzk_status put_steps(cuzk_cuda_witness *w, const cuzk_witness_program *p, cuzk_err *err) {
+    const bool measuring = w->dev->arena && w->dev->arena->measuring;
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        w->steps[i].step = p->steps[i];
+    if (measuring) return CUZK_OK;
+    CUZK_CUDA(cudaEventCreateWithFlags(&w->begin, cudaEventDisableTiming));
+    CUZK_CUDA(cudaEventCreateWithFlags(&w->side_end, cudaEventDisableTiming));
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        if (p->steps[i].awaited)
+            CUZK_CUDA(cudaEventCreateWithFlags(&w->steps[i].end, cudaEventDisableTiming));
+    return CUZK_OK;
+}
+
+cuzk_status queue_step(const cuzk_cuda_witness *w, const witness_view &v, const queued_step &q,
+                       cudaStream_t stream, cuzk_err *err) {
+    const cuzk_work_step &s = q.step;
+    const bool many = s.n_items > FEW_ITEMS * (uint32_t)w->dev->info.sms;
+    const step_launch &l = launches[many][s.kind];
+    if (s.after != CUZK_WORK_NO_STEP)
+        CUZK_CUDA(cudaStreamWaitEvent(stream, w->steps[s.after].end, 0));
+    l.kernel<<<(s.n_items + l.items - 1) / l.items, l.threads, 0, stream>>>(v, s.item0, s.n_items);
+    CUZK_CUDA_LAUNCHED();
+    if (q.end) CUZK_CUDA(cudaEventRecord(q.end, stream));
+    return CUZK_OK;
+}
+
 } // namespace
 
 cuzk_status cuzk_cuda_witness_new(cuzk_cuda_witness **out, cuzk_cuda *dev,
@@ -125,8 +184,8 @@ cuzk_status cuzk_cuda_witness_new(cuzk_cuda_witness **out, cuzk_cuda *dev,
     w->n_steps = p->n_steps;
     w->bits_bytes = p->bits_bytes;
     CUZK_TRY_GOTO(cuzk_alloc(&mem, (size_t)p->n_steps + 1, sizeof *w->steps), out);
-    w->steps = (cuzk_work_step *)mem;
-    memcpy(w->steps, p->steps, p->n_steps * sizeof *p->steps);
+    w->steps = (queued_step *)mem;
+    CUZK_TRY_GOTO(put_steps(w, p, err), out);
     CUZK_TRY_GOTO(put_tables(w, p, err), out);
     *out = w;
     w = NULL;
@@ -142,6 +201,10 @@ void cuzk_cuda_witness_free(cuzk_cuda_witness *w) {
                          v->rows,  v->terms,  v->items,  v->args,  v->free_slots};
     for (const void *p : all)
         cuzk_cuda_free(w->dev, (void *)p);
+    for (uint32_t i = 0; w->steps && i < w->n_steps; i++)
+        if (w->steps[i].end) (void)cudaEventDestroy(w->steps[i].end);
+    if (w->begin) (void)cudaEventDestroy(w->begin);
+    if (w->side_end) (void)cudaEventDestroy(w->side_end);
     cuzk_free(w->steps);
     cuzk_free(w);
 }
@@ -151,8 +214,8 @@ size_t cuzk_cuda_witness_bytes(const cuzk_cuda_witness *w) {
 }
 
 cuzk_status cuzk_cuda_witness_make(const cuzk_cuda_witness *w, const cuzk_cuda *dev,
-                                   const void *frees, uint64_t *bits, void *full,
-                                   cuzk_cuda_witness_fault *fault, cuzk_err *err) {
+                                   const cuzk_cuda *side, const void *frees, uint64_t *bits,
+                                   void *full, cuzk_cuda_witness_fault *fault, cuzk_err *err) {
     witness_view v = w->view;
     v.bits = (uint32_t *)bits;
     v.full = (uint32_t *)full;
@@ -165,12 +228,13 @@ cuzk_status cuzk_cuda_witness_make(const cuzk_cuda_witness *w, const cuzk_cuda *
             v, (const uint32_t *)frees, w->n_free);
         CUZK_CUDA_LAUNCHED();
     }
+    CUZK_CUDA(cudaEventRecord(w->begin, dev->stream));
+    CUZK_CUDA(cudaStreamWaitEvent(side->stream, w->begin, 0));
     for (uint32_t i = 0; i < w->n_steps; i++) {
-        const cuzk_work_step *s = &w->steps[i];
-        const step_launch *l = &launches[s->kind];
-        l->kernel<<<(s->n_items + l->items - 1) / l->items, l->threads, 0, dev->stream>>>(
-            v, s->item0, s->n_items);
-        CUZK_CUDA_LAUNCHED();
+        const queued_step &q = w->steps[i];
+        CUZK_TRY(queue_step(w, v, q, q.step.lane ? side->stream : dev->stream, err));
     }
+    CUZK_CUDA(cudaEventRecord(w->side_end, side->stream));
+    CUZK_CUDA(cudaStreamWaitEvent(dev->stream, w->side_end, 0));
     return CUZK_OK;
 }

@@ -28,10 +28,12 @@ size_t cuzk_cuda_witness_bytes(const cuzk_cuda_witness *w);
 /* Every wire from the free values (device, 32 bytes each, plain): bits (device, as
  * cuzk_witness_bits_bytes) and full values (device, Montgomery form, canonical), the same as
  * cuzk_witness_solve gives. *fault (device): what went wrong; the values mean nothing then. Queued
- * on `dev`, any handle of the device. */
+ * on `dev`, any handle of the device; a part of it on `side`, another one, for which `dev` waits at
+ * the end. One thread at a time may queue witnesses of a program; they may overlap. */
 cuzk_status cuzk_cuda_witness_make(const cuzk_cuda_witness *w, const cuzk_cuda *dev,
-                                   const void *frees, uint64_t *bits, void *full,
-                                   cuzk_cuda_witness_fault *fault, cuzk_err *err) CUZK_MUST_CHECK;
+                                   const cuzk_cuda *side, const void *frees, uint64_t *bits,
+                                   void *full, cuzk_cuda_witness_fault *fault,
+                                   cuzk_err *err) CUZK_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -2,11 +2,11 @@
  * for a host that tests it. DESIGN
  *
  * Work that is long is done by lanes of a warp that share a structure in shared memory: LANES(w, f)
- * runs f for each of w lanes, after which all of them see what the others wrote. A Poseidon hash
- * takes 16 lanes, one an element; in a partial round every lane computes the S-box, of which there
- * is one, so that nothing waits for a broadcast. A SHA-256 compression takes 32: one runs the
- * rounds and keeps what every operation gave; then all write the operations' bits, whose places are
- * known beforehand. */
+ * runs f for each of w lanes, after which all of them see what the others wrote. Where there are
+ * many Poseidon hashes, one takes 16 lanes, one an element; in a partial round every lane computes
+ * the S-box, of which there is one, so that nothing waits for a broadcast. Where there are few, one
+ * takes 128: a warp computes the S-box, which no other product stands before, another what it is
+ * added to, the rest fetch constants; a full round's products are all done at once. */
 #ifndef CUZK_BACKEND_CUDA_WITNESS_WORK_CUH
 #define CUZK_BACKEND_CUDA_WITNESS_WORK_CUH
 
@@ -14,7 +14,6 @@
 
 extern "C" {
 #include "witness/program.h"
-#include "witness/sha256_constants.h"
 }
 
 namespace cuzk_gpu {
@@ -38,10 +37,23 @@ struct witness_view {
 
 /* ---- lanes ---- */
 
+#ifdef __CUDA_ARCH__
+/* Where a block is one group of lanes, and several share a multiprocessor, their first warps, which
+ * have the most to do, are put on different schedulers. */
+template <int W> static __device__ __forceinline__ int lane_number() {
+    uint32_t sms = 1;
+    if (W > 32) asm("mov.u32 %0, %%nsmid;" : "=r"(sms));
+    return (int)((threadIdx.x + (W > 32 ? blockIdx.x / sms * 32 : 0)) % W);
+}
+#endif
+
 template <int W, class Fn> static __host__ __device__ __forceinline__ void lanes(Fn &&f) {
 #ifdef __CUDA_ARCH__
-    f((int)threadIdx.x % W);
-    __syncwarp();
+    f(lane_number<W>());
+    if (W > 32)
+        __syncthreads(); /* the block is those lanes */
+    else
+        __syncwarp();
 #else
     for (int lane = 0; lane < W; lane++)
         f(lane);
@@ -134,6 +146,18 @@ CUZK_GPU_HD void set_own_bit(const witness_view &v, uint32_t at, uint32_t bit) {
     v.bits[at / 32] |= bit << (at % 32);
 }
 
+/* The low n bits of x, likewise. */
+CUZK_GPU_HD void set_own_bits(const witness_view &v, uint32_t at, const uint32_t *x, uint32_t n) {
+    uint32_t *to = v.bits + at / 32;
+    const uint32_t s = at % 32;
+    CUZK_UNROLL for (uint32_t k = 0; k < 8; k++) {
+        if (32 * k >= n) continue;
+        const uint32_t left = n - 32 * k, word = left < 32 ? x[k] & ((1u << left) - 1) : x[k];
+        to[k] |= word << s;
+        if (s + (left < 32 ? left : 32) > 32) to[k + 1] |= word >> (32 - s);
+    }
+}
+
 /* The number of an operand's bit or full value. */
 CUZK_GPU_HD uint32_t slot_of(const witness_view &v, const cuzk_work_item &item, cuzk_operand op) {
     const uint32_t what = op >> CUZK_OPERAND_WHAT;
@@ -180,13 +204,15 @@ CUZK_GPU_HD void put_free(const witness_view &v, const uint32_t *frees, uint32_t
 
 /* len <= 255 bits from bit `at` on as an integer. */
 CUZK_GPU_HD void run_of_bits(uint32_t *x, const witness_view &v, uint32_t at, uint32_t len) {
-    CUZK_UNROLL for (int k = 0; k < 8; k++) x[k] = 0;
-#ifdef __CUDA_ARCH__
-#pragma unroll 1
-#endif
-    for (uint32_t i = 0; i < len; i++) {
-        const uint32_t bit = bit_at(v, at + i) << (i % 32);
-        CUZK_UNROLL for (uint32_t k = 0; k < 8; k++) x[k] |= i / 32 == k ? bit : 0;
+    const uint32_t *from = v.bits + at / 32;
+    const uint32_t s = at % 32;
+    CUZK_UNROLL for (uint32_t k = 0; k < 8; k++) {
+        x[k] = 0;
+        if (32 * k >= len) continue;
+        const uint32_t left = len - 32 * k;
+        x[k] = from[k] >> s;
+        if (s + (left < 32 ? left : 32) > 32) x[k] |= from[k + 1] << (32 - s);
+        if (left < 32) x[k] &= (1u << left) - 1;
     }
 }
 
@@ -262,11 +288,7 @@ CUZK_GPU_HD void do_rows(const witness_view &v, const cuzk_work_item &item, cons
         const uint32_t n = row.flags & 255, at = slot_of(v, item, row.to);
         combination(x, v, item, row.a, row.b);
         from_mont(x, x);
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t word = 0;
-            CUZK_UNROLL for (uint32_t j = 0; j < 8; j++) word |= i / 32 == j ? x[j] : 0;
-            set_own_bit(v, at + i, word >> (i % 32) & 1);
-        }
+        set_own_bits(v, at, x, n);
     }
 }
 
@@ -281,12 +303,23 @@ CUZK_GPU_HD void do_bits(const witness_view &v, const cuzk_work_item &item, cons
 
 /* ---- Poseidon ---- */
 
-enum { HASH_LANES = 16, HASH_T_MAX = 12 };
+enum { HASH_T_MAX = 12 };
 
-struct alignas(16) hash_shared {
-    uint32_t s[2][HASH_T_MAX][8];    /* the state, of which s[cur] counts */
-    uint32_t part[2][HASH_T_MAX][8]; /* products whose sum is element 0 */
-    uint8_t pick[20], child[8];      /* which input each pick takes */
+struct alignas(16) hash_state {
+    uint32_t s[2][HASH_T_MAX][8]; /* of which s[cur] counts */
+    uint8_t pick[20], child[8];   /* which input each pick takes */
+};
+
+struct narrow_hash : hash_state {
+    enum { LANES = 16 };
+    alignas(16) uint32_t part[2][HASH_T_MAX][8]; /* products whose sum is element 0 */
+};
+
+struct wide_hash : hash_state {
+    enum { LANES = 128, RING = 4 };
+    alignas(16) uint32_t part[HASH_T_MAX * HASH_T_MAX][8];
+    uint32_t x[8], x4[8], y[8], sum[2][8];  /* of partial rounds */
+    uint32_t ring[RING][2 * HASH_T_MAX][8]; /* a round's sparse matrix, then its key */
 };
 
 struct hash_run {
@@ -313,11 +346,11 @@ CUZK_GPU_HD void sbox(uint32_t *y, uint32_t *out, bool store, const uint32_t *ke
 }
 
 /* s[cur ^ 1] = s[cur] * m, of which only column `only` when it is not negative. */
-static __host__ __device__ __forceinline__ void mix(hash_shared *h, hash_run *r, const uint32_t *m,
+static __host__ __device__ __forceinline__ void mix(narrow_hash *h, hash_run *r, const uint32_t *m,
                                                     int only) {
     const uint32_t t = r->t;
     const int cur = r->cur;
-    lanes<HASH_LANES>([&](int j) {
+    lanes<narrow_hash::LANES>([&](int j) {
         uint32_t acc[8], x[8], y[8];
         if ((uint32_t)j >= t || (only >= 0 && j != only)) return;
         CUZK_UNROLL for (int k = 0; k < 8; k++) acc[k] = 0;
@@ -335,11 +368,37 @@ static __host__ __device__ __forceinline__ void mix(hash_shared *h, hash_run *r,
     r->cur ^= 1;
 }
 
-/* A full round whose inputs get wires too. */
-static __host__ __device__ __forceinline__ void full_round(hash_shared *h, hash_run *r,
-                                                           bool with_key) {
+static __host__ __device__ __forceinline__ void mix(wide_hash *h, hash_run *r, const uint32_t *m,
+                                                    int only) {
     const uint32_t t = r->t;
-    lanes<HASH_LANES>([&](int j) {
+    const int cur = r->cur;
+    lanes<wide_hash::LANES>([&](int j) {
+        uint32_t x[8], y[8];
+        for (uint32_t i = (uint32_t)j; i < t * t; i += wide_hash::LANES) {
+            load8(x, h->s[cur][i / t]);
+            load8(y, m + 8 * (size_t)i);
+            mul(x, x, y);
+            store8(h->part[i], x);
+        }
+    });
+    lanes<wide_hash::LANES>([&](int j) {
+        uint32_t acc[8], x[8];
+        if ((uint32_t)j >= t || (only >= 0 && j != only)) return;
+        load8(acc, h->part[j]);
+        for (uint32_t i = 1; i < t; i++) {
+            load8(x, h->part[i * t + (uint32_t)j]);
+            add_mod<fr_t>(acc, acc, x);
+        }
+        store8(h->s[cur ^ 1][j], acc);
+    });
+    r->cur ^= 1;
+}
+
+/* A full round whose inputs get wires too. */
+template <class H>
+static __host__ __device__ __forceinline__ void full_round(H *h, hash_run *r, bool with_key) {
+    const uint32_t t = r->t;
+    lanes<H::LANES>([&](int j) {
         uint32_t y[8];
         if ((uint32_t)j >= t) return;
         load8(y, h->s[r->cur][j]);
@@ -364,7 +423,7 @@ CUZK_GPU_HD void add_parts(uint32_t *y, const uint32_t (*part)[8], uint32_t t) {
     }
 }
 
-static __host__ __device__ __forceinline__ void partial_rounds(hash_shared *h, hash_run *r,
+static __host__ __device__ __forceinline__ void partial_rounds(narrow_hash *h, hash_run *r,
                                                                uint32_t n, const uint32_t *sparse) {
     const uint32_t t = r->t;
     const int cur = r->cur;
@@ -372,7 +431,7 @@ static __host__ __device__ __forceinline__ void partial_rounds(hash_shared *h, h
 #pragma unroll 1
 #endif
     for (uint32_t k = 0; k < n; k++, sparse += 8 * (size_t)(2 * t - 1)) {
-        lanes<HASH_LANES>([&](int j) {
+        lanes<narrow_hash::LANES>([&](int j) {
             uint32_t y[8], x[8], w[8];
             if ((uint32_t)j >= t) return;
             if (k == 0)
@@ -399,7 +458,7 @@ static __host__ __device__ __forceinline__ void partial_rounds(hash_shared *h, h
         r->out += 32;
         r->key += 8;
     }
-    lanes<HASH_LANES>([&](int j) {
+    lanes<narrow_hash::LANES>([&](int j) {
         uint32_t y[8];
         if (j != 0) return;
         add_parts(y, h->part[(n - 1) % 2], t);
@@ -407,14 +466,110 @@ static __host__ __device__ __forceinline__ void partial_rounds(hash_shared *h, h
     });
 }
 
+/* Copies round k's constants to the ring, a lane each. */
+CUZK_GPU_HD void fetch_round(wide_hash *h, const uint32_t *sparse, const uint32_t *keys, uint32_t t,
+                             uint32_t k, uint32_t lane) {
+    const uint32_t values = 2 * t - 1;
+    uint32_t x[8];
+    if (lane > values) return;
+    load8(x, lane < values ? sparse + 8 * (size_t)(k * values + lane) : keys + 8 * (size_t)k);
+    store8(h->ring[k % wide_hash::RING][lane], x);
+}
+
+/* Element 0 is y_k w_0 + sums: of the products of the other elements before they take in y_k,
+ * which two lanes add up while the S-box goes on. Two phases a round:
+ * lane 0           x = y w_0 + sums, x^2, x^4          y = x x^4 + key
+ * lanes 32 + b     s_b += y v_b; product s_b w_b       sums, by the first two
+ * lanes 64 on      constants of the next round */
+static __host__ __device__ __forceinline__ void partial_rounds(wide_hash *h, hash_run *r,
+                                                               uint32_t n, const uint32_t *sparse) {
+    const uint32_t t = r->t, half = 1 + t / 2;
+    const int cur = r->cur;
+    const uint32_t *keys = r->key;
+    lanes<wide_hash::LANES>([&](int j) {
+        if (j >= 64) fetch_round(h, sparse, keys, t, 0, (uint32_t)j - 64);
+    });
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (uint32_t k = 0; k <= n; k++) { /* the last time only what follows from the round before */
+        const uint32_t(*now)[8] = h->ring[k % wide_hash::RING];
+        const uint32_t(*before)[8] = h->ring[(k + wide_hash::RING - 1) % wide_hash::RING];
+        lanes<wide_hash::LANES>([&](int j) {
+            const uint32_t b = (uint32_t)j - 32;
+            uint32_t x[8], y[8];
+            if (j == 0) {
+                if (k == 0) {
+                    load8(x, h->s[cur][0]);
+                } else {
+                    load8(x, h->y);
+                    load8(y, before[0]);
+                    mul(x, x, y);
+                    load8(y, h->sum[0]);
+                    add_mod<fr_t>(x, x, y);
+                    load8(y, h->sum[1]);
+                    add_mod<fr_t>(x, x, y);
+                }
+                if (k == n) {
+                    store8(h->s[cur][0], x);
+                    return;
+                }
+                store8(h->x, x);
+                mul(y, x, x);
+                mul(x, y, y);
+                store8(h->x4, x);
+                store8(r->out + 8, y);
+                store8(r->out + 16, x);
+            } else if (b > 0 && b < t) {
+                load8(x, h->s[cur][b]);
+                if (k > 0) {
+                    uint32_t v[8];
+                    load8(y, h->y);
+                    load8(v, before[t + b - 1]);
+                    mul(y, y, v);
+                    add_mod<fr_t>(x, x, y);
+                    store8(h->s[cur][b], x);
+                }
+                if (k == n) return;
+                load8(y, now[b]);
+                mul(x, x, y);
+                store8(h->part[b], x);
+            } else if (j >= 64 && k + 1 < n) {
+                fetch_round(h, sparse, keys, t, k + 1, (uint32_t)j - 64);
+            }
+        });
+        if (k == n) break;
+        lanes<wide_hash::LANES>([&](int j) {
+            uint32_t x[8], y[8];
+            if (j == 0) {
+                load8(x, h->x);
+                load8(y, h->x4);
+                store8(r->out, x);
+                mul(y, x, y);
+                load8(x, now[2 * t - 1]);
+                add_mod<fr_t>(y, y, x);
+                store8(h->y, y);
+                store8(r->out + 24, y);
+            } else if (j == 32 || j == 33) {
+                const uint32_t from = j == 32 ? 1 : half, to = j == 32 ? half : t;
+                add_parts(y, h->part + from, to - from);
+                store8(h->sum[j - 32], y);
+            }
+        });
+        r->out += 32;
+    }
+    r->key += 8 * (size_t)n;
+}
+
 /* All wires of a hash from out on; h->s[0] holds the inputs at 1 and up. */
+template <class H>
 static __host__ __device__ __forceinline__ void
-do_hash(const witness_view &v, const cuzk_work &work, hash_shared *h, uint32_t *out) {
+do_hash(const witness_view &v, const cuzk_work &work, H *h, uint32_t *out) {
     const uint32_t t = work.t;
     hash_run r = {v.consts + 8 * (size_t)work.consts, out, nullptr, t, 0};
     const uint32_t *mds = r.consts + 8 * (size_t)(8 * t + work.n_partial);
     const uint32_t *pre = mds + 8 * (size_t)(t * t), *sparse = pre + 8 * (size_t)(t * t);
-    lanes<HASH_LANES>([&](int j) {
+    lanes<H::LANES>([&](int j) {
         uint32_t y[8], x[8];
         if ((uint32_t)j >= t) return;
         if (j == 0) { /* the tag: a constant without wires */
@@ -438,7 +593,7 @@ do_hash(const witness_view &v, const cuzk_work &work, hash_shared *h, uint32_t *
         full_round(h, &r, k < 7);
         mix(h, &r, k == 3 ? pre : mds, k < 7 ? -1 : 1);
     }
-    lanes<HASH_LANES>([&](int j) {
+    lanes<H::LANES>([&](int j) {
         uint32_t y[8];
         if (j != 1) return;
         load8(y, h->s[r.cur][1]);
@@ -446,10 +601,11 @@ do_hash(const witness_view &v, const cuzk_work &work, hash_shared *h, uint32_t *
     });
 }
 
-static __host__ __device__ __forceinline__ void
-hash_item(const witness_view &v, const cuzk_work_item &item, hash_shared *h) {
+template <class H>
+static __host__ __device__ __forceinline__ void hash_item(const witness_view &v,
+                                                          const cuzk_work_item &item, H *h) {
     const cuzk_work work = v.works[item.work];
-    lanes<HASH_LANES>([&](int j) {
+    lanes<H::LANES>([&](int j) {
         uint32_t x[8];
         if (j == 0 || (uint32_t)j >= work.t) return;
         load8(x, full_of(v, item, v.inputs[work.in0 + (uint32_t)j - 1]));
@@ -463,7 +619,7 @@ hash_item(const witness_view &v, const cuzk_work_item &item, hash_shared *h) {
 /* The picks of the insert gadget (circuit/gadget/merkle.c) by which input each takes: 0 the node,
  * 1 and up its siblings. */
 struct picks {
-    hash_shared *h;
+    hash_state *h;
     uint32_t n;
 };
 
@@ -474,7 +630,7 @@ CUZK_GPU_HD uint8_t pick(picks *p, uint32_t cond, uint32_t a, uint32_t b) {
 }
 
 /* Returns the number of picks. */
-CUZK_GPU_HD uint32_t insert(hash_shared *h, uint32_t arity, uint32_t b0, uint32_t b1, uint32_t b2) {
+CUZK_GPU_HD uint32_t insert(hash_state *h, uint32_t arity, uint32_t b0, uint32_t b1, uint32_t b2) {
     enum { A, B, C, D, E, F, G, H };
     picks p = {h, 0};
     uint8_t *to = h->child;
@@ -500,14 +656,15 @@ CUZK_GPU_HD uint32_t insert(hash_shared *h, uint32_t arity, uint32_t b0, uint32_
     return p.n;
 }
 
-static __host__ __device__ __forceinline__ void
-level_item(const witness_view &v, const cuzk_work_item &item, hash_shared *h) {
+template <class H>
+static __host__ __device__ __forceinline__ void level_item(const witness_view &v,
+                                                           const cuzk_work_item &item, H *h) {
     const cuzk_work work = v.works[item.work];
     const uint32_t arity = work.t - 1, n_bits = arity == 8 ? 3 : arity / 2;
     const uint32_t n_picks = arity == 8 ? 20 : 2 * arity - (arity == 2 ? 2 : 0);
     const cuzk_operand *in = v.inputs + work.in0, *sib = in + n_bits; /* sib[0] is the last bit */
     uint32_t *out = v.full + 8 * (size_t)(item.full0 + work.out_full);
-    lanes<HASH_LANES>([&](int j) {
+    lanes<H::LANES>([&](int j) {
         if (j != 0) return;
         uint32_t b[3] = {0, 0, 0};
         for (uint32_t i = 0; i < n_bits; i++)
@@ -517,9 +674,9 @@ level_item(const witness_view &v, const cuzk_work_item &item, hash_shared *h) {
         set_own_bit(v, item.bit0 + work.out_bit, !b[0] & !b[1]);
         set_own_bit(v, item.bit0 + work.out_bit + 1, b[0] & b[1]);
     });
-    lanes<HASH_LANES>([&](int j) {
+    lanes<H::LANES>([&](int j) {
         uint32_t x[8];
-        for (uint32_t i = (uint32_t)j; i < n_picks; i += HASH_LANES) {
+        for (uint32_t i = (uint32_t)j; i < n_picks; i += H::LANES) {
             const uint32_t from = h->pick[i];
             load8(x, full_of(v, item, from ? sib[from] : in[0]));
             store8(out + 8 * (size_t)i, x);
@@ -530,150 +687,6 @@ level_item(const witness_view &v, const cuzk_work_item &item, hash_shared *h) {
         store8(h->s[0][j + 1], x);
     });
     do_hash(v, work, h, out + 8 * (size_t)n_picks);
-}
-
-/* ---- SHA-256 ---- */
-
-[[maybe_unused]] static __constant__ uint32_t sha_k_dev[64] = {CUZK_SHA256_K};
-
-CUZK_GPU_HD uint32_t sha_constant(int i) {
-#ifdef __CUDA_ARCH__
-    return sha_k_dev[i];
-#else
-    return sha_k[i];
-#endif
-}
-
-enum { SHA_LANES = 32, SHA_OUT_WORDS = 848 };
-
-struct sha_shared {
-    uint32_t in[24], w[64];
-    uint32_t value[CUZK_SHA256_OPS][2]; /* of a sum: low word and carry; majority: and b AND c */
-    uint32_t out[SHA_OUT_WORDS];
-};
-
-CUZK_GPU_HD uint32_t ror32(uint32_t x, uint32_t n) {
-    return x >> n | x << (32 - n);
-}
-
-struct sha_values {
-    uint32_t (*to)[2];
-};
-
-CUZK_GPU_HD uint32_t keep(sha_values *s, uint32_t v, uint32_t more) {
-    (*s->to)[0] = v;
-    (*s->to)[1] = more;
-    s->to++;
-    return v;
-}
-
-CUZK_GPU_HD uint32_t keep_sum(sha_values *s, uint64_t v) {
-    return keep(s, (uint32_t)v, (uint32_t)(v >> 32));
-}
-
-CUZK_GPU_HD uint32_t keep_sigma(sha_values *s, uint32_t x, uint32_t r0, uint32_t r1,
-                                uint32_t last) {
-    return keep(s, keep(s, ror32(x, r0) ^ ror32(x, r1), 0) ^ last, 0);
-}
-
-/* What every operation gives. */
-CUZK_GPU_HD void sha_rounds(sha_shared *h) {
-    sha_values s = {h->value};
-    uint32_t *w = h->w, a[8];
-    uint64_t sum_e = 0, sum_a = 0;
-    CUZK_UNROLL for (int i = 0; i < 16; i++) w[i] = h->in[8 + i];
-    CUZK_UNROLL for (int i = 0; i < 8; i++) a[i] = h->in[i];
-    for (int i = 16; i < 64; i++) {
-        const uint32_t s0 = keep_sigma(&s, w[i - 15], 7, 18, w[i - 15] >> 3);
-        const uint32_t s1 = keep_sigma(&s, w[i - 2], 17, 19, w[i - 2] >> 10);
-        w[i] = keep_sum(&s, (uint64_t)w[i - 16] + s0 + w[i - 7] + s1);
-    }
-    for (int i = 0; i < 64; i++) {
-        const uint32_t e = keep_sum(&s, sum_e);
-        if (i > 0) a[4] = e;
-        const uint32_t s1 = keep_sigma(&s, a[4], 6, 11, ror32(a[4], 25));
-        const uint32_t ch = keep(&s, (a[4] & a[5]) ^ (~a[4] & a[6]), 0);
-        const uint32_t top = keep_sum(&s, sum_a);
-        if (i > 0) a[0] = top;
-        const uint32_t s0 = keep_sigma(&s, a[0], 2, 13, ror32(a[0], 22));
-        const uint32_t bc = a[1] & a[2], maj = keep(&s, (a[0] & (a[1] ^ a[2])) ^ bc, bc);
-        const uint64_t t1 = (uint64_t)a[7] + s1 + ch + sha_constant(i) + w[i];
-        sum_e = t1 + a[3];
-        sum_a = t1 + s0 + maj;
-        CUZK_UNROLL for (int j = 7; j > 0; j--) a[j] = a[j - 1];
-    }
-    CUZK_UNROLL for (int j = 0; j < 8; j++) {
-        const uint64_t sum = j == 0 ? sum_a : j == 4 ? sum_e : a[j];
-        (void)keep_sum(&s, sum + h->in[j]);
-    }
-}
-
-/* n <= 64 bits of v to bit `at` of out. */
-CUZK_GPU_HD void or_bits(uint32_t *out, uint32_t at, uint64_t v, uint32_t n) {
-    if (n == 0) return;
-    uint32_t *to = out + at / 32;
-    const uint32_t k = at % 32;
-    or_word(to, (uint32_t)v << k);
-    v >>= 32 - k;
-    if (k + n > 32) or_word(to + 1, (uint32_t)v);
-    if (k + n > 64) or_word(to + 2, (uint32_t)(v >> 32));
-}
-
-/* The wires of operation i as an integer; returns how many. */
-CUZK_GPU_HD uint32_t op_bits(uint64_t *out, const uint32_t *value, const cuzk_sha256_op &op,
-                             uint32_t i) {
-    uint32_t sum_bits, n = 0;
-    const cuzk_sha256_what what = cuzk_sha256_op_what(i, &sum_bits);
-    const uint32_t v = value[0] ^ op.neg;
-    *out = value[0] | (uint64_t)value[1] << 32;
-    if (what == CUZK_SHA256_SUM) return op.mask ? sum_bits : 0;
-    if (what == CUZK_SHA256_XOR && (op.mask & (op.mask + 1)) == 0) { /* all, none, the low ones */
-        *out = v & op.mask;
-        for (uint32_t m = op.mask; m; m >>= 1)
-            n++;
-        return n;
-    }
-    *out = 0;
-    for (uint32_t k = 0; k < 32; k++) {
-        const bool two = what == CUZK_SHA256_MAJ && op.mask >> k & 1;
-        const bool one = !two && (op.mask | op.single) >> k & 1;
-        const uint64_t b = two ? (value[0] >> k & 1) | (value[1] >> k & 1) << 1 : v >> k & 1;
-        if (one || two) *out |= b << n;
-        n += two ? 2 : one;
-    }
-    return n;
-}
-
-static __host__ __device__ __forceinline__ void
-sha_item(const witness_view &v, const cuzk_work_item &item, sha_shared *h) {
-    const cuzk_work work = v.works[item.work];
-    const uint32_t words = (work.n_bits + 31) / 32;
-    lanes<SHA_LANES>([&](int j) {
-        for (uint32_t i = (uint32_t)j; i < SHA_OUT_WORDS; i += SHA_LANES)
-            h->out[i] = 0;
-        if (j < 24) h->in[j] = 0;
-    });
-    lanes<SHA_LANES>([&](int j) {
-        for (int i = 0; i < 24; i++) {
-            const uint32_t b = bit_of(v, item, v.inputs[work.in0 + 32 * (uint32_t)i + (uint32_t)j]);
-            or_word(&h->in[i], b << (i < 8 ? j : 31 - j));
-        }
-    });
-    lanes<SHA_LANES>([&](int j) {
-        if (j == 0) sha_rounds(h);
-    });
-    lanes<SHA_LANES>([&](int j) {
-        for (uint32_t i = (uint32_t)j; i < CUZK_SHA256_OPS; i += SHA_LANES) {
-            const cuzk_sha256_op op = v.ops[work.op0 + i];
-            uint64_t bits;
-            const uint32_t n = op_bits(&bits, h->value[i], op, i);
-            or_bits(h->out, op.bit, bits, n);
-        }
-    });
-    lanes<SHA_LANES>([&](int j) {
-        for (uint32_t i = (uint32_t)j; i < words; i += SHA_LANES)
-            v.bits[item.bit0 / 32 + i] = h->out[i];
-    });
 }
 
 } // namespace cuzk_gpu
