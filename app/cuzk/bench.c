@@ -71,6 +71,8 @@ static const char help[] =
     "                              secrets that follow from the seed, and never leaves it\n"
     "  --fold-c                    that key has C's part of the quotient in the bases of L: four\n"
     "                              transforms instead of six, the same proofs\n"
+    "  --in-turn                   prove and partition on a CUDA device: transforms, then one sum\n"
+    "                              after another, so that each stage's time is its own\n"
     "\n"
     "On a CUDA device field, ntt, msm, bits (sums of the bases whose bit is 1) and eval (rows of "
     "a\n"
@@ -102,7 +104,7 @@ static const char help[] =
 typedef struct words {
     const char *curve, *group, *log2, *pattern, *threads, *runs, *impl, *vs, *device, *partition;
     const char *seed, *step, *factor, *window, *circuit, *vram, *slow;
-    bool table, all, fold;
+    bool table, all, fold, in_turn;
 } words;
 
 /* -1: go on; otherwise the exit code. */
@@ -123,6 +125,7 @@ static int read_options(int argc, char **argv, words *w) {
         {"partition", required_argument, NULL, 'P'},
         {"insecure-seed", required_argument, NULL, 'S'},
         {"fold-c", no_argument, NULL, 'F'},
+        {"in-turn", no_argument, NULL, 'I'},
         {"step", required_argument, NULL, 's'},
         {"factor", required_argument, NULL, 'f'},
         {"window", required_argument, NULL, 'w'},
@@ -147,6 +150,8 @@ static int read_options(int argc, char **argv, words *w) {
             w->all = true;
         else if (c == 'F')
             w->fold = true;
+        else if (c == 'I')
+            w->in_turn = true;
         else if (letter)
             *values[letter - letters] = optarg;
         else
@@ -304,6 +309,11 @@ static int device_fits(const operation *op, const words *w, const cuzk_bench *b)
         return cuzk_cli_usage("bench", "several sizes after --vram are for partition");
     if (w->slow && op->cuda != cuzk_bench_partition_device)
         return cuzk_cli_usage("bench", "--slow-link is for partition");
+    const bool whole = b->device.cuda && (op->cuda == cuzk_bench_partition_device ||
+                                          op->cuda == cuzk_bench_prove_device);
+    if (w->in_turn && (!whole || w->vram))
+        return cuzk_cli_usage("bench", "--in-turn is for prove and partition on a CUDA device, "
+                                       "without --vram");
     if (w->vram && op->cuda != cuzk_bench_partition_device && op->cuda != cuzk_bench_prove_device)
         return cuzk_cli_usage("bench", "--vram is for prove and partition");
     const bool kernel = is_kernel(op, b);
@@ -362,6 +372,7 @@ static operation_fn *choose(int n, char **arg, const words *w, cuzk_bench *b) {
     if (options_fit(op, w, b) >= 0) return NULL;
     b->seed = w->seed;
     b->fold = w->fold;
+    b->device.in_turn = w->in_turn;
     b->kernels.operation = op->name;
     if (n > 1) b->zkey = arg[1];
     if (n > 2) b->wtns = arg[2];

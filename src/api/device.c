@@ -79,6 +79,7 @@ cuzk_status cuzk_device_open(cuzk_device *d, unsigned threads, bool tables, cuzk
     const cuzk_cuda_options options = {.ordinal = d->ordinal,
                                        .threads = threads,
                                        .tables = tables,
+                                       .in_turn = d->in_turn,
                                        .vram = (size_t)d->vram,
                                        .share = d->share,
                                        .link_copies = d->link_copies};

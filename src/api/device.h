@@ -18,7 +18,8 @@ typedef struct cuzk_device {
     int driver, runtime;   /* as 13000 for 13.0 */
     size_t bytes_total, bytes_free;
     uint64_t vram; /* at most so many bytes of its memory are taken; 0: what there is */
-    unsigned share, link_copies; /* see backend/cuda/open.h */
+    bool in_turn;  /* and these: see backend/cuda/open.h */
+    unsigned share, link_copies;
 } cuzk_device;
 
 /* Reads the word; NULL: cpu. False when it is none of those above. */

@@ -19,8 +19,9 @@ typedef struct cuzk_cuda_options {
     bool sleep;     /* threads sleep while they wait for the device, for whoever else needs the
                        cores: each wait ends tens of microseconds later. The first backend of a
                        process decides for all on the device. */
-    bool in_turn;   /* the sums of a proof one after another, in the same memory: slower, and
-                       what large keys on small devices get in any case */
+    bool in_turn;   /* the sums of a proof behind the transforms, one after another, in the same
+                       memory: slower, but each stage's time is its own. Large keys that leave
+                       little memory get their sums so in any case, beside the transforms. */
     size_t vram;    /* at most so many bytes of the device are taken, beside what the driver
                        holds for the process; 0: what is free. A key that does not fit stays in
                        pinned memory of the host and is streamed. */

@@ -475,10 +475,12 @@ static cuzk_status queue_sums(cuzk_gpu_slot *s, cuzk_err *err) {
     return drive(s, err);
 }
 
-/* Each to its end before the next, which writes the same memory. */
+/* Each to its end before the next, which writes the same memory; behind the transforms where it is
+ * asked for, beside them where memory is short. */
 static cuzk_status queue_in_turn(cuzk_gpu_slot *s, cuzk_err *err) {
+    const cudaEvent_t after = s->ev[backend_of(s)->in_turn ? CUZK__EV_H : CUZK__EV_WIRES];
     for (const cuzk__query_id id : wires) {
-        CUZK_TRY(queue_sum(s, id, s->ev[CUZK__EV_WIRES], plain_of(s), err));
+        CUZK_TRY(queue_sum(s, id, after, plain_of(s), err));
         if (view_of(s)->lane[id].msm) CUZK_TRY(drive_sum(s, id, err));
     }
     CUZK_TRY(queue_sum(s, CUZK__Q_H, s->ev[CUZK__EV_H], view_of(s)->abc, err));
