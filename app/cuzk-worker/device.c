@@ -32,7 +32,7 @@ static cuzk_status find_cuda(const char *word, int *ordinal, cuzk_err *err) {
 static cuzk_status open_cuda(worker_device *d, cuzk_backend **out, cuzk_engine_device_info *info,
                              cuzk_err *err) {
     cuzk_cuda_options options = {
-        .threads = d->threads, .tables = true, .leave = leave, .sleep = true};
+        .threads = d->threads, .tables = true, .leave = leave, .sleep = true, .vram = d->memory};
     cuzk_cuda_info i;
     CUZK_TRY(find_cuda(d->word, &options.ordinal, err));
     CUZK_TRY(cuzk_cuda_backend_open(out, &options, err));

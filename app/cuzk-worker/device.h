@@ -11,6 +11,7 @@
 typedef struct worker_device {
     const char *word; /* "cpu", "cuda", "cuda:N", "cuda:GPU-…" */
     unsigned threads;
+    size_t memory; /* of a GPU at most; 0: what is free */
     cuzk_pool *pool;
     cuzk_backend *backend; /* once it is open; not owned */
 } worker_device;

@@ -6,7 +6,9 @@
 #include "engine/remote/serve.h"
 #include "jobs/local.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,8 @@ static const char help[] =
     "  --fd N                 the socket (SOCK_SEQPACKET)\n"
     "  --device DEVICE        cpu, cuda, cuda:N or cuda:UUID\n"
     "  --threads N            of the host; 0 (default): one per core\n"
+    "  --memory BYTES         of a GPU at most; keys that do not fit are streamed from the host's\n"
+    "                         memory; 0 (default): all that is free\n"
     "  --params DIR           Filecoin's keys (FIL_PROOFS_PARAMETER_CACHE)\n"
     "  --zkeys DIR            circom's keys\n"
     "  --allow-insecure-keys  take development keys\n"
@@ -50,17 +54,31 @@ static int fail(cuzk_status st, const char *message) {
 static bool number(const char *text, unsigned long most, unsigned long *out) {
     char *end;
     if (*text < '0' || *text > '9') return false;
+    errno = 0;
     *out = strtoul(text, &end, 10);
-    return *end == '\0' && *out <= most;
+    return *end == '\0' && errno == 0 && *out <= most;
 }
 
 /* An exit code, or -1 to go on. */
 static int parse(int argc, char **argv, options *o) {
-    enum { FD = 256, DEVICE, THREADS, PARAMS, ZKEYS, INSECURE, SEED, INJECT, HELP, VERSION };
+    enum {
+        FD = 256,
+        DEVICE,
+        THREADS,
+        MEMORY,
+        PARAMS,
+        ZKEYS,
+        INSECURE,
+        SEED,
+        INJECT,
+        HELP,
+        VERSION
+    };
     static const struct option table[] = {
         {"fd", required_argument, NULL, FD},
         {"device", required_argument, NULL, DEVICE},
         {"threads", required_argument, NULL, THREADS},
+        {"memory", required_argument, NULL, MEMORY},
         {"params", required_argument, NULL, PARAMS},
         {"zkeys", required_argument, NULL, ZKEYS},
         {"allow-insecure-keys", no_argument, NULL, INSECURE},
@@ -84,6 +102,11 @@ static int parse(int argc, char **argv, options *o) {
             if (!number(optarg, 4096, &n))
                 return fail(CUZK_STATUS_USAGE, "--threads wants a number");
             o->device.threads = (unsigned)n;
+            break;
+        case MEMORY:
+            if (!number(optarg, ULONG_MAX, &n))
+                return fail(CUZK_STATUS_USAGE, "--memory wants a number of bytes");
+            o->device.memory = n;
             break;
         case PARAMS:
             o->local.keys.params_dir = optarg;
@@ -127,7 +150,7 @@ static void withdraw(void) {
 static cuzk_status plan(void *self, const char *key, cuzk_device_plan *out, cuzk_err *err) {
     cuzk_backend_plan p;
     CUZK_TRY(cuzk_local_plan(self, 0, key, &p, err));
-    *out = (cuzk_device_plan){p.key, p.slot, p.slot_pin};
+    *out = (cuzk_device_plan){p.key, p.slot, p.slot_pin, p.key_pin};
     return CUZK_OK;
 }
 

@@ -23,7 +23,7 @@ typedef struct real {
     cuzk_pool *pool;
     cuzk_jobs *jobs;
     cuzk_remote *remote;
-    char program[1024], threads[16];
+    char program[1024], threads[16], memory[24];
     uint32_t n;
     char devices[CUZK_REMOTE_DEVICES][CUZKD_DEVICE_WORD];
     const char *argv[CUZK_REMOTE_DEVICES][WORDS];
@@ -46,6 +46,10 @@ static void make_command(real *r, uint32_t i, const cuzkd_settings *s) {
     w[n++] = r->devices[i];
     w[n++] = "--threads";
     w[n++] = r->threads;
+    if (s->device_memory) {
+        w[n++] = "--memory";
+        w[n++] = r->memory;
+    }
     if (*s->param_cache) {
         w[n++] = "--params";
         w[n++] = s->param_cache;
@@ -71,6 +75,7 @@ static cuzk_status open_remote(real *r, const cuzkd_settings *s, cuzk_err *err) 
         return cuzk_err_set(err, CUZK_STATUS_IO,
                             "cuzk-worker is not beside this program: set gpus.worker_path");
     snprintf(r->threads, sizeof r->threads, "%" PRIu64, s->gpu_threads);
+    snprintf(r->memory, sizeof r->memory, "%" PRIu64, s->device_memory);
     for (uint32_t i = 0; i < r->n; i++)
         make_command(r, i, s);
     /* for tests of what happens when a device fails */
@@ -81,7 +86,8 @@ static cuzk_status open_remote(real *r, const cuzkd_settings *s, cuzk_err *err) 
     return cuzk_remote_new(&r->remote, &config, err);
 }
 
-/* Figures from the first worker that can give them: on a GPU they depend on the device. */
+/* Figures from the first worker that can give them: on a GPU they depend on the device. What a key
+ * pins, each worker pins. */
 static cuzk_status plan_on_worker(void *ctx, const char *key, cuzk_backend_plan *out,
                                   cuzk_err *err) {
     real *r = ctx;
@@ -89,7 +95,8 @@ static cuzk_status plan_on_worker(void *ctx, const char *key, cuzk_backend_plan 
     cuzk_status st = CUZK_STATUS_NO_DEVICE;
     for (uint32_t i = 0; i < r->n && st == CUZK_STATUS_NO_DEVICE; i++)
         st = cuzk_remote_plan(r->remote, i, key, &plan, err);
-    if (st == CUZK_OK) *out = (cuzk_backend_plan){plan.key, plan.slot, plan.slot_pinned};
+    if (st == CUZK_OK)
+        *out = (cuzk_backend_plan){plan.key, plan.slot, plan.slot_pinned, plan.key_pinned * r->n};
     return st;
 }
 

@@ -76,7 +76,8 @@ static const cuzk_cfg_entry entries[] = {
     {"gpus.gpu_workers_per_device", CUZK_CFG_NUMBER, AT(gpu_workers), 1, 8, "2", 0,
      "Partitions on a device at a time: one computes while the others are staged."},
     {"gpus.memory_max", CUZK_CFG_BYTES, AT(device_memory), 0, 64 * TIB, "0", 0,
-     "Most memory to use on each device; 0: all of it."},
+     "Most memory to use on each device; 0: all of it. A key that does not fit is streamed from "
+     "pinned host memory, as much as its bases take (see cuzk plan)."},
     {"gpus.quarantine_after", CUZK_CFG_NUMBER, AT(quarantine_after), 0, 1000, "3", 0,
      "Faults of different jobs after which a device is set aside; 0: never."},
     {"gpus.quarantine", CUZK_CFG_DURATION, AT(quarantine_ns), 0, 30 * DAYS, "10m", 0,

@@ -122,6 +122,7 @@ typedef struct cuzk_backend_plan {
                           (several keys of such a device share the largest) */
     uint64_t slot;     /* that a slot takes there, on the CPU at the peak of its sums */
     uint64_t slot_pin; /* pinned memory of the host that a slot takes */
+    uint64_t key_pin;  /* and that a key takes whose bases are streamed */
 } cuzk_backend_plan;
 
 /* A device that is open, a key on it, and room for one proof with that key. Each backend embeds

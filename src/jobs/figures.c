@@ -37,6 +37,7 @@ static cuzk_status on_device(const cuzk_jobs *j, const char *name, const cuzk_pr
         plan.key += own;
     }
     f->device = plan.key;
+    f->host += plan.key_pin; /* pinned by the worker, and part of the budget all the same */
     f->slot = plan.slot;
     return CUZK_OK;
 }

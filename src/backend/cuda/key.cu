@@ -630,7 +630,9 @@ static cuzk_status load_lean(cuzk_gpu_backend *b, cuzk_gpu_key *k, size_t held, 
     cuzk_cuda_info info;
     CUZK_TRY(cuzk_cuda_backend_info(&b->base, &info, err));
     k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
-    CUZK_TRY(cuzk__lean_load(b, k, info.bytes_free, held, err));
+    size_t room = info.bytes_free;
+    if (!b->vram) room = room > CUZK__MARGIN ? room - CUZK__MARGIN : 0; /* for the driver */
+    CUZK_TRY(cuzk__lean_load(b, k, room, held, err));
     free_logs(b, k);
     return CUZK_OK;
 }

@@ -117,7 +117,7 @@ cuzk_status cuzk__gpu_plan(cuzk_backend *base, const cuzk_proving_key *key, cuzk
     if (st == CUZK_OK) {
         const cuzk_cuda_key_bytes *n = &k->bytes;
         *out = (cuzk_backend_plan){n->points + n->tables + n->rows + n->transforms + n->work,
-                                   n->slot, cuzk__gpu_slot_pinned(k)};
+                                   n->slot, cuzk__gpu_slot_pinned(k), n->host};
         cuzk__gpu_unload(&s.b, k);
     }
     close_simulated(&s);

@@ -96,6 +96,7 @@ size_t cuzk_wire_put_reply(uint8_t out[CUZK_WIRE_MAX], const cuzk_wire_reply *r)
         put_u64(&w, r->plan.key);
         put_u64(&w, r->plan.slot);
         put_u64(&w, r->plan.slot_pinned);
+        put_u64(&w, r->plan.key_pinned);
     }
     return w.n;
 }
@@ -199,7 +200,8 @@ bool cuzk_wire_get_reply(cuzk_wire_reply *out, const void *packet, size_t len) {
     if (status == CUZK_OK && type == CUZK_WIRE_FINISH) good = get_result(&c, out);
     if (status == CUZK_OK && type == CUZK_WIRE_PLAN)
         good = cuzk_rd_u64le(&c, &out->plan.key) && cuzk_rd_u64le(&c, &out->plan.slot) &&
-               cuzk_rd_u64le(&c, &out->plan.slot_pinned);
+               cuzk_rd_u64le(&c, &out->plan.slot_pinned) &&
+               cuzk_rd_u64le(&c, &out->plan.key_pinned);
     return good && cuzk_cursor_left(&c) == 0;
 }
 

@@ -44,7 +44,7 @@ const char *cuzk_wire_type_name(cuzk_wire_type t);
 /* What a key takes on a device, in bytes. */
 typedef struct cuzk_device_plan {
     uint64_t key, slot;
-    uint64_t slot_pinned; /* of the host */
+    uint64_t slot_pinned, key_pinned; /* of the host */
 } cuzk_device_plan;
 
 typedef struct cuzk_wire_request {

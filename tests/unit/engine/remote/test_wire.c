@@ -31,7 +31,7 @@ static size_t some_reply(uint8_t out[CUZK_WIRE_MAX], int type, bool good, cuzk_w
         r->result_len = test_rng() % (sizeof r->result + 1);
         test_rng_bytes(r->result, r->result_len);
     } else if (good && type == CUZK_WIRE_PLAN) {
-        r->plan = (cuzk_device_plan){test_rng(), test_rng(), test_rng()};
+        r->plan = (cuzk_device_plan){test_rng(), test_rng(), test_rng(), test_rng()};
     }
     return cuzk_wire_put_reply(out, r);
 }
