@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 enum { CUZK__CUDA_MARKS = 4, CUZK__CUDA_COUNTERS = 64, CUZK__SUM_PARTIALS = 512 };
+enum { CUZK__NTT_MAX_PASSES = 4, CUZK__NTT_MAX_LOG = 28 };
 
 /* Device memory that is taken once and never returned in parts. Measuring, it only counts: what it
  * gives then must not be touched. */
@@ -21,7 +22,8 @@ struct cuzk_cuda {
     cuzk_cuda_info info;
     cudaStream_t stream;
     cudaEvent_t marks[CUZK__CUDA_MARKS];
-    unsigned *counters; /* device: work counters, zeroed before each operation */
+    unsigned *counters; /* device: work counters, zeroed before each operation; behind them
+                           transforms' own, CUZK__NTT_MAX_PASSES */
     void *pinned;       /* host, 4 KiB: small results */
     cuzk__arena *arena; /* where cuzk_cuda_alloc takes memory; NULL: from the driver */
 };
@@ -54,8 +56,6 @@ struct cuzk__cuda_ntt_ops {
 };
 extern const cuzk__cuda_ntt_ops cuzk__cuda_ntt_bn254, cuzk__cuda_ntt_bls12_381;
 
-enum { CUZK__NTT_MAX_PASSES = 4, CUZK__NTT_MAX_LOG = 28 };
-
 struct cuzk_cuda_ntt_scale {
     cuzk_cuda *dev;
     cuzk_ntt_dir dir;
@@ -71,7 +71,7 @@ struct cuzk_cuda_ntt {
     void *roots[2];                /* per direction */
     void *boundary[2][CUZK__NTT_MAX_PASSES - 1];
     cuzk_cuda_ntt_scale *one_pass; /* 1/n for inverse transforms of a single pass */
-    uint32_t w8[2][3][16];         /* roots of order 8: pairs */
+    uint32_t dft[2][3][16];        /* pairs; ntt_args of ntt_kernels.cuh */
 };
 
 /* One group's point kernels: msm_<group>.cu. Sizes in bytes; pointers are device memory. */

@@ -82,6 +82,7 @@ static cuzk_status open_handle(cuzk_cuda **out, int ordinal, const cuzk_cuda_inf
     dev->ordinal = ordinal;
     cuzk_status st;
     int least, greatest;
+    const size_t counters = CUZK__CUDA_COUNTERS + CUZK__NTT_MAX_PASSES;
     CUZK_CUDA_GOTO(cudaSetDevice(ordinal), fail);
     if (info)
         dev->info = *info;
@@ -95,8 +96,9 @@ static cuzk_status open_handle(cuzk_cuda **out, int ordinal, const cuzk_cuda_inf
     for (int i = 0; i < CUZK__CUDA_MARKS; i++)
         CUZK_CUDA_GOTO(cudaEventCreate(&dev->marks[i]), fail);
     mem = NULL;
-    CUZK_CUDA_GOTO(cudaMalloc(&mem, CUZK__CUDA_COUNTERS * sizeof(unsigned)), fail);
+    CUZK_CUDA_GOTO(cudaMalloc(&mem, counters * sizeof(unsigned)), fail);
     dev->counters = (unsigned *)mem;
+    CUZK_CUDA_GOTO(cudaMemsetAsync(mem, 0, counters * sizeof(unsigned), dev->stream), fail);
     CUZK_CUDA_GOTO(cudaMallocHost(&dev->pinned, 4096), fail);
     *out = dev;
     return CUZK_OK;

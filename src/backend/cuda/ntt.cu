@@ -7,13 +7,13 @@ extern "C" {
 #include "base/mem.h"
 }
 
-/* Fast passes are 9, 8 or 6 bits; what is left is done by the any-length kernel, up to 11 bits.
- * Sizes whose first pass is the longest keep the last boundary table small. */
+/* Fast passes are 9 to 6 bits; transforms of a single pass, up to 11 bits, are done by the
+ * any-length kernel. Sizes whose first pass is the longest keep the last boundary table small. */
 int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
     static const signed char table[CUZK__NTT_MAX_LOG + 1][CUZK__NTT_MAX_PASSES] = {
         {0},       {1},       {2},       {3},       {4},         {5},       {6},       {7},
-        {8},       {9},       {10},      {11},      {6, 6},      {8, 5},    {8, 6},    {9, 6},
-        {8, 8},    {9, 8},    {9, 9},    {8, 6, 5}, {8, 6, 6},   {9, 6, 6}, {8, 8, 6}, {9, 8, 6},
+        {8},       {9},       {10},      {11},      {6, 6},      {7, 6},    {7, 7},    {8, 7},
+        {8, 8},    {9, 8},    {9, 9},    {7, 6, 6}, {7, 7, 6},   {7, 7, 7}, {8, 8, 6}, {8, 8, 7},
         {8, 8, 8}, {9, 8, 8}, {9, 9, 8}, {9, 9, 9}, {8, 8, 6, 6}};
     int n = 0;
     for (int i = 0; i < CUZK__NTT_MAX_PASSES; i++) {

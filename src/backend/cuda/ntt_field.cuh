@@ -5,6 +5,7 @@
 
 #include "backend/cuda/cuda_internal.h"
 #include "backend/cuda/ntt_kernels.cuh"
+#include "backend/cuda/ntt_roots.cuh"
 
 #include <string.h>
 
@@ -67,9 +68,10 @@ __global__ void ntt_boundary_table(shoup_pair *out, const __grid_constant__ powe
 }
 
 template <class F, const cuzk_fr_ops *FR> struct ntt_field {
-    using s9 = ntt_shape<3, 3, 4, 2>;
-    using s8 = ntt_shape<2, 4, 4, 3>;
-    using s6 = ntt_shape<3, 2, 32, 2>;
+    using s9 = ntt_shape<3, 4, 2, 3, 3, 3>;
+    using s8 = ntt_shape<3, 8, 2, 2, 3, 3>;
+    using s7 = ntt_shape<3, 8, 4, 2, 2, 3>;
+    using s6 = ntt_shape<3, 16, 4, 3, 3>;
 
     static power_chain chain_of(cuzk_u256 g, const cuzk_u256 *factor) {
         power_chain c;
@@ -100,6 +102,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
     static cuzk_status prepare(cuzk_err *err) {
         CUZK_TRY(prepare_shape<s9>(err));
         CUZK_TRY(prepare_shape<s8>(err));
+        CUZK_TRY(prepare_shape<s7>(err));
         CUZK_TRY(prepare_shape<s6>(err));
         CUZK_CUDA(cudaFuncSetAttribute(ntt_pass_any<F>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        2 * 16 << NTT_ROOT_BITS));
@@ -130,10 +133,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         CUZK_TRY(cuzk_cuda_alloc(dev, roots, count * sizeof(shoup_pair), err));
         CUZK_TRY(power_table(dev, *roots, chain_of(root(plan, dir, NTT_ROOT_BITS), NULL), count, 0,
                              0, err));
-        for (int k = 1; k <= 3; k++)
-            CUZK_TRY(cuzk_cuda_download(dev, plan->w8[dir][k - 1],
-                                        (shoup_pair *)*roots + k * (count / 8), sizeof(shoup_pair),
-                                        err));
+        make_dft_roots<F>(plan, dir, FR);
         unsigned rem = plan->log2n;
         for (int i = 0; i + 1 < plan->passes; i++) {
             const unsigned stride = rem - (unsigned)plan->len[i];
@@ -163,8 +163,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
     }
 
     template <class S>
-    static cuzk_status launch(const cuzk_cuda *dev, ntt_args &a, bool rn, unsigned log2n,
-                              cuzk_err *err) {
+    static void launch(const cuzk_cuda *dev, ntt_args &a, bool rn, unsigned log2n) {
         a.tiles = (uint32_t)(((size_t)1 << log2n) / (S::LEN * S::C));
         const uint32_t most = (uint32_t)(dev->info.sms * S::MINB);
         const uint32_t grid = a.tiles < most ? a.tiles : most;
@@ -172,20 +171,26 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         auto kernel = rn ? (contig ? ntt_pass<F, S, true, true> : ntt_pass<F, S, true, false>)
                          : (contig ? ntt_pass<F, S, false, true> : ntt_pass<F, S, false, false>);
         kernel<<<grid, S::THREADS, S::SHARED, dev->stream>>>(a);
-        CUZK_CUDA_LAUNCHED();
-        return CUZK_OK;
     }
 
-    static cuzk_status launch_any(const cuzk_cuda *dev, ntt_args &a, bool rn, unsigned log2n,
-                                  cuzk_err *err) {
+    /* False when no shape has the pass's length. */
+    template <class S, class... More>
+    static bool launch_fast(const cuzk_cuda *dev, ntt_args &a, bool rn, unsigned log2n) {
+        if (a.lg_len == S::LG) {
+            launch<S>(dev, a, rn, log2n);
+            return true;
+        }
+        if constexpr (sizeof...(More) > 0) return launch_fast<More...>(dev, a, rn, log2n);
+        return false;
+    }
+
+    static void launch_any(const cuzk_cuda *dev, ntt_args &a, bool rn, unsigned log2n) {
         const int others = (int)log2n - a.lg_len; /* log2 of the number of columns in all */
         const int room = NTT_ROOT_BITS - a.lg_len;
         a.lg_cols = others < room ? others : room;
         if (a.lg_cols > 6) a.lg_cols = 6;
         const uint32_t grid = 1u << (others - a.lg_cols);
         ntt_pass_any<F><<<grid, 256, (size_t)32 << (a.lg_len + a.lg_cols), dev->stream>>>(a, rn);
-        CUZK_CUDA_LAUNCHED();
-        return CUZK_OK;
     }
 
     static cuzk_status run(const cuzk_cuda_ntt *plan, void *device, cuzk_ntt_dir dir,
@@ -193,8 +198,6 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         const cuzk_cuda *dev = plan->dev;
         const bool rn = order == CUZK_NTT_RN;
         if (!scale && dir == CUZK_NTT_INVERSE) scale = plan->one_pass;
-        CUZK_CUDA(cudaMemsetAsync(dev->counters, 0, CUZK__NTT_MAX_PASSES * sizeof(unsigned),
-                                  dev->stream));
         for (int k = 0; k < plan->passes; k++) {
             const int i = rn ? plan->passes - 1 - k : k;
             unsigned block = plan->log2n;
@@ -206,8 +209,14 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
             a.lg_len = plan->len[i];
             a.lg_block = (int)block;
             a.lg_stride = (int)block - a.lg_len;
-            a.counter = dev->counters + k;
-            memcpy(a.w8, plan->w8[dir], sizeof a.w8);
+            /* Zero when a transform begins; each pass zeroes that of the pass before it, the first
+             * those of the others, one of which the transform before has left. */
+            unsigned *counters = dev->counters + CUZK__CUDA_COUNTERS;
+            a.counter = counters + k;
+            a.old_counters = k ? counters + k - 1 : counters + 1;
+            a.n_old_counters = k ? 1 : CUZK__NTT_MAX_PASSES - 1;
+            a.ahead = plan->log2n >= 25 ? NTT_AHEAD_TWISTS | NTT_AHEAD_TILE : 0;
+            memcpy(a.dft, plan->dft[dir], sizeof a.dft);
             if (i == plan->passes - 1 && scale) {
                 a.row_scale = (const shoup_pair *)scale->row;
                 a.block_scale = (const shoup_pair *)scale->block;
@@ -218,14 +227,10 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
                 a.boundary = (const shoup_pair *)plan->boundary[dir][b];
                 a.lg_boundary = (int)block + (rn ? plan->len[b] : 0);
             }
-            if (a.lg_len == s9::LG && plan->passes > 1)
-                CUZK_TRY(launch<s9>(dev, a, rn, plan->log2n, err));
-            else if (a.lg_len == s8::LG && plan->passes > 1)
-                CUZK_TRY(launch<s8>(dev, a, rn, plan->log2n, err));
-            else if (a.lg_len == s6::LG && plan->passes > 1)
-                CUZK_TRY(launch<s6>(dev, a, rn, plan->log2n, err));
-            else
-                CUZK_TRY(launch_any(dev, a, rn, plan->log2n, err));
+            const bool fast =
+                plan->passes > 1 && launch_fast<s9, s8, s7, s6>(dev, a, rn, plan->log2n);
+            if (!fast) launch_any(dev, a, rn, plan->log2n);
+            CUZK_CUDA_LAUNCHED();
         }
         return CUZK_OK;
     }

@@ -1,6 +1,6 @@
 /* NTT kernels. DESIGN
  *
- * A transform of 2^L points is cut into passes over the data of 9, 8, 6 or (rarely) other bits.
+ * A transform of 2^L points is cut into passes over the data of 9 to 6 bits, small ones excepted.
  * NR (natural in, bit-reversed out) is decimation in frequency: pass k sees blocks of 2^m
  * consecutive elements as a matrix of LEN = 2^g rows and S = 2^(m-g) columns, transforms the
  * columns (rows come out bit-reversed), and multiplies entry (row, col) by
@@ -10,7 +10,7 @@
  * too, at the same positions: both orders multiply by the same tables just before they store (the
  * loads hide behind the butterflies), and no permutation is ever applied.
  *
- * Within a pass a thread holds R = 4 or 8 elements in registers; between its radix-R stages the
+ * Within a pass a thread holds R = 8 elements in registers; between its stages of radix 8 or 4 the
  * elements are exchanged through shared memory. Every multiplication is by a fixed operand
  * (shoup.cuh): the roots of order 8 come from the kernel's parameters (constant bank), the twists
  * inside a pass from shared memory, the boundary twists from a table laid out like the data.
@@ -24,6 +24,11 @@
 namespace cuzk_gpu {
 
 enum { NTT_ROOT_BITS = 11 }; /* the table of roots inside a pass: w_2048^e */
+/* To the second-level cache, while a tile's last DFTs are computed: the twists behind them, and the
+ * next tile. Worth it where the data are larger than that cache. */
+enum { NTT_AHEAD_TWISTS = 1, NTT_AHEAD_TILE = 2 };
+/* Factors of DFTs in registers: w_4, (w_8 + w_8^3) / 2, (w_8 - w_8^3) / 2. */
+enum { NTT_W4, NTT_W8_SUM, NTT_W8_DIFFERENCE, NTT_DFT_ROOTS };
 
 struct ntt_args {
     uint4 *data;                /* two per element */
@@ -32,12 +37,15 @@ struct ntt_args {
                                    2^lg_boundary; NULL after a transform's last pass */
     const shoup_pair *row_scale, *block_scale; /* contiguous passes: NULL or factors of element
                                                   (block, row): row_scale[row] block_scale[block] */
-    unsigned *counter; /* zero at launch: tiles taken beyond the first grid */
+    unsigned *counter;      /* zero at launch: tiles taken beyond the first grid */
+    unsigned *old_counters; /* of which the pass zeroes n_old_counters */
+    int n_old_counters;
     uint32_t tiles;
     int lg_stride, lg_block; /* log2 of S and of the block the pass works in */
     int lg_boundary;
+    int ahead;           /* NTT_AHEAD_*: what to fetch before it is needed */
     int lg_len, lg_cols; /* any-length kernel only */
-    shoup_pair w8[3];    /* w_8^1, w_8^2, w_8^3 */
+    shoup_pair dft[NTT_DFT_ROOTS];
 };
 
 CUZK_GPU_HD void set_words(uint32_t *x, uint4 a, uint4 b) {
@@ -89,62 +97,140 @@ template <class F> static __device__ __forceinline__ void butterfly(uint32_t *a,
     copy_words<8>(a, s);
 }
 
+/* x *= root k of ntt_args. */
 template <class F>
-static __device__ __forceinline__ void times_w8(uint32_t *x, const ntt_args &a, int k) {
-    shoup_mul<F>(x, x, a.w8[k - 1].w, a.w8[k - 1].wp);
+static __device__ __forceinline__ void times_root(uint32_t *x, const ntt_args &a, int k) {
+    shoup_mul<F>(x, x, a.dft[k].w, a.dft[k].wp);
 }
 
-/* DFT of R elements: natural in, register j holds frequency rev(j). */
-template <class F, int R>
-static __device__ __forceinline__ void dft_dif(uint32_t (&x)[R][8], const ntt_args &a) {
-    if constexpr (R == 8) {
-        CUZK_UNROLL for (int j = 0; j < 4; j++) {
-            butterfly<F>(x[j], x[j + 4]);
-            if (j) times_w8<F>(x[j + 4], a, j);
-        }
+/* DFT of 4 elements: natural in, x_j holds frequency rev(j); and its transpose, which takes
+ * coefficient rev(j) in x_j, natural out. */
+template <class F>
+static __device__ __forceinline__ void dft4_dif(uint32_t *x0, uint32_t *x1, uint32_t *x2,
+                                                uint32_t *x3, const ntt_args &a) {
+    butterfly<F>(x0, x2);
+    butterfly<F>(x1, x3);
+    times_root<F>(x3, a, NTT_W4);
+    butterfly<F>(x0, x1);
+    butterfly<F>(x2, x3);
+}
+
+template <class F>
+static __device__ __forceinline__ void dft4_dit(uint32_t *x0, uint32_t *x1, uint32_t *x2,
+                                                uint32_t *x3, const ntt_args &a) {
+    butterfly<F>(x0, x1);
+    butterfly<F>(x2, x3);
+    times_root<F>(x3, a, NTT_W4);
+    butterfly<F>(x0, x2);
+    butterfly<F>(x1, x3);
+}
+
+/* The odd frequencies 1, 5, 3, 7 of 8 elements from the differences u_j = x_j - x_(j+4), w = w_8:
+ * w u_1 + w^3 u_3 and w^3 u_1 + w u_3 are sum and difference of (w + w^3)/2 (u_1 + u_3) and
+ * (w - w^3)/2 (u_1 - u_3), so three products do where the four of radix 2 would be. */
+template <class F>
+static __device__ __forceinline__ void odd8_dif(uint32_t *u0, uint32_t *u1, uint32_t *u2,
+                                                uint32_t *u3, const ntt_args &a) {
+    butterfly<F>(u1, u3);
+    times_root<F>(u1, a, NTT_W8_SUM);
+    times_root<F>(u3, a, NTT_W8_DIFFERENCE);
+    butterfly<F>(u1, u3);
+    times_root<F>(u2, a, NTT_W4);
+    butterfly<F>(u0, u2);
+    /* u0, u1: of frequencies 1 and 5; u2, u3: of 3 and 7 */
+    butterfly<F>(u0, u1);
+    butterfly<F>(u2, u3);
+}
+
+template <class F>
+static __device__ __forceinline__ void odd8_dit(uint32_t *u0, uint32_t *u1, uint32_t *u2,
+                                                uint32_t *u3, const ntt_args &a) {
+    butterfly<F>(u0, u1);
+    butterfly<F>(u2, u3);
+    butterfly<F>(u0, u2);
+    times_root<F>(u2, a, NTT_W4);
+    butterfly<F>(u1, u3);
+    times_root<F>(u1, a, NTT_W8_SUM);
+    times_root<F>(u3, a, NTT_W8_DIFFERENCE);
+    butterfly<F>(u1, u3);
+}
+
+/* DFT of 2^LR elements: natural in, x[j] holds frequency rev(j). */
+template <class F, int LR>
+static __device__ __forceinline__ void dft_dif(uint32_t (*x)[8], const ntt_args &a) {
+    if constexpr (LR == 3) {
+        CUZK_UNROLL for (int j = 0; j < 4; j++) butterfly<F>(x[j], x[j + 4]);
+        odd8_dif<F>(x[4], x[5], x[6], x[7], a);
     }
-    CUZK_UNROLL for (int h = 0; h < R; h += 4) {
-        butterfly<F>(x[h], x[h + 2]);
-        butterfly<F>(x[h + 1], x[h + 3]);
-        times_w8<F>(x[h + 3], a, 2);
-        butterfly<F>(x[h], x[h + 1]);
-        butterfly<F>(x[h + 2], x[h + 3]);
+    dft4_dif<F>(x[0], x[1], x[2], x[3], a);
+}
+
+/* Its transpose: x[j] holds coefficient rev(j), natural out. */
+template <class F, int LR>
+static __device__ __forceinline__ void dft_dit(uint32_t (*x)[8], const ntt_args &a) {
+    dft4_dit<F>(x[0], x[1], x[2], x[3], a);
+    if constexpr (LR == 3) {
+        odd8_dit<F>(x[4], x[5], x[6], x[7], a);
+        CUZK_UNROLL for (int j = 0; j < 4; j++) butterfly<F>(x[j], x[j + 4]);
     }
 }
 
-/* Its transpose: register j holds coefficient rev(j), natural out. */
-template <class F, int R>
-static __device__ __forceinline__ void dft_dit(uint32_t (&x)[R][8], const ntt_args &a) {
-    CUZK_UNROLL for (int h = 0; h < R; h += 4) {
-        butterfly<F>(x[h], x[h + 1]);
-        butterfly<F>(x[h + 2], x[h + 3]);
-        times_w8<F>(x[h + 3], a, 2);
-        butterfly<F>(x[h], x[h + 2]);
-        butterfly<F>(x[h + 1], x[h + 3]);
-    }
-    if constexpr (R == 8) {
-        CUZK_UNROLL for (int j = 0; j < 4; j++) {
-            if (j) times_w8<F>(x[j + 4], a, j);
-            butterfly<F>(x[j], x[j + 4]);
-        }
-    }
+template <class F, int LR, bool RN>
+static __device__ __forceinline__ void dft_any(uint32_t (*x)[8], const ntt_args &a) {
+    if constexpr (RN)
+        dft_dit<F, LR>(x, a);
+    else
+        dft_dif<F, LR>(x, a);
 }
 
-template <int R> CUZK_GPU_HD int rev_radix(int j) {
-    return R == 8 ? ((j & 1) << 2) | (j & 2) | (j >> 2) : ((j & 1) << 1) | (j >> 1);
+static __host__ __device__ constexpr int rev_radix(int lr, int j) {
+    return lr == 3 ? ((j & 1) << 2) | (j & 2) | (j >> 2) : ((j & 1) << 1) | (j >> 1);
 }
 
-/* Sizes of a pass: radix 2^LR, K stages, C columns, MINB resident blocks. */
-template <int LR_, int K_, int C_, int MINB_> struct ntt_shape {
-    static constexpr int LR = LR_, K = K_, C = C_, MINB = MINB_;
-    static constexpr int R = 1 << LR, LG = LR * K, LEN = 1 << LG;
+/* Sizes of a pass: 2^LR elements a thread, C columns, MINB resident blocks, and the stages of
+ * radix 2^2 or 2^3, the first of decimation in frequency first. Radix 4 belongs there: a stage's
+ * twists are one fewer for each of its DFTs. No loops where the compiler is to see constants. */
+template <int LR_, int C_, int MINB_, int S0, int S1, int S2 = 0, int S3 = 0> struct ntt_shape {
+    static constexpr int C = C_, MINB = MINB_, R = 1 << LR_, K = 2 + (S2 > 0) + (S3 > 0);
+    static constexpr int LG = S0 + S1 + S2 + S3, LEN = 1 << LG;
+    static constexpr bool LARGE = LG != 7; /* transforms beyond the second-level cache have it */
     static constexpr int THREADS_PER_COLUMN = LEN / R, THREADS = THREADS_PER_COLUMN * C;
     static constexpr int DATA = LEN * C + LEN * C / 8 + 4; /* one padded plane, in uint4 */
     static constexpr int ROOTS = LEN + LEN / 8;
     static constexpr int SHARED = (2 * DATA + 4 * ROOTS) * 16;
+    /* log2 of a stage's radix, and of all those before it */
+    __host__ __device__ static constexpr int radix(int s) {
+        return s == 0 ? S0 : s == 1 ? S1 : s == 2 ? S2 : S3;
+    }
+    __host__ __device__ static constexpr int before(int s) {
+        return (s > 0 ? S0 : 0) + (s > 1 ? S1 : 0) + (s > 2 ? S2 : 0);
+    }
+    __host__ __device__ static constexpr int lg_gap(int s) { return LG - before(s) - radix(s); }
 };
 
-/* Shared-memory view of one tile. Slot: row of a column; both planes padded against conflicts. */
+/* A stage: the thread's register v belongs to the DFT number `dft`, as its element `member`; the
+ * members are 2^lg_gap slots apart. */
+template <class S> struct ntt_stage {
+    int s, t; /* t: of the thread in its column */
+    __device__ __forceinline__ int member(int v) const { return v & ((1 << S::radix(s)) - 1); }
+    /* place of the DFT in its block */
+    __device__ __forceinline__ int offset(int v) const {
+        const int dft = t + (v >> S::radix(s)) * S::THREADS_PER_COLUMN;
+        return dft & ((1 << S::lg_gap(s)) - 1);
+    }
+    __device__ __forceinline__ int slot(int v) const {
+        const int dft = t + (v >> S::radix(s)) * S::THREADS_PER_COLUMN;
+        return (dft >> S::lg_gap(s) << (S::lg_gap(s) + S::radix(s))) + offset(v) +
+               (member(v) << S::lg_gap(s));
+    }
+    /* The power of w_LEN that multiplies register v behind (NR) or before (RN) the DFT. */
+    __device__ __forceinline__ int exponent(int v) const {
+        return offset(v) * rev_radix(S::radix(s), member(v)) << S::before(s);
+    }
+};
+
+/* Shared-memory view of one tile. Slot: row of a column; both planes laid out against
+ * conflicts. */
 template <class S, bool CONTIG> struct ntt_tile {
     uint4 *lo, *hi;
     int col;
@@ -154,7 +240,7 @@ template <class S, bool CONTIG> struct ntt_tile {
             return k + (k >> 3);
         }
         const int k = slot * S::C + col;
-        return S::C == 4 ? k + ((k >> 5) << 2) : k;
+        return S::C == 4 ? k ^ (((k >> 4 ^ k >> 5) & 1) << 2) : k;
     }
     __device__ __forceinline__ void get(uint32_t *x, int slot) const {
         const int k = index(slot);
@@ -185,11 +271,20 @@ static __device__ __forceinline__ void scale_tile(const ntt_args &a, uint4 *lo, 
     }
 }
 
+static __device__ __forceinline__ void prefetch_l2(const void *p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+/* The counters that later passes want zero. */
+static __device__ __forceinline__ void zero_old_counters(const ntt_args &a) {
+    if (blockIdx.x == 0 && (int)threadIdx.x < a.n_old_counters) a.old_counters[threadIdx.x] = 0;
+}
+
 /* One pass. RN: transposed. CONTIG: S = 1 (no boundary twist). */
 template <class F, class S, bool RN, bool CONTIG>
 __global__ __launch_bounds__(S::THREADS,
                              S::MINB) void ntt_pass(const __grid_constant__ ntt_args a) {
-    constexpr int R = S::R, K = S::K, LEN = S::LEN, TPC = S::THREADS_PER_COLUMN, NT = S::THREADS;
+    constexpr int R = S::R, K = S::K, LEN = S::LEN, NT = S::THREADS;
     extern __shared__ uint4 shared[];
     __shared__ uint32_t next_tile;
     uint4 *lo = shared, *hi = shared + S::DATA, *roots = shared + 2 * S::DATA;
@@ -200,16 +295,24 @@ __global__ __launch_bounds__(S::THREADS,
             a.roots)[((size_t)e << (NTT_ROOT_BITS - S::LG)) * 4 + q];
     }
     const uint32_t root_addr = (uint32_t)__cvta_generic_to_shared(roots);
-    const int t = CONTIG ? tid % TPC : tid / S::C;
-    const ntt_tile<S, CONTIG> sh = {lo, hi, CONTIG ? tid / TPC : tid % S::C};
-    /* stage s: the thread owns slots first(s) + v * gap(s), v < R */
-    auto gap = [](int s) { return LEN >> (S::LR * (s + 1)); };
-    auto first = [&](int s) { return (t / gap(s)) * (gap(s) * R) + (t & (gap(s) - 1)); };
-    auto twist = [&](uint32_t *x, int s, int j) {
-        int e = ((t & (gap(s) - 1)) * rev_radix<R>(j)) << (S::LR * s);
-        e += e >> 3;
-        shoup_mul_shared<F>(x, root_addr + (uint32_t)e * 16, S::ROOTS * 16);
+    const int t = CONTIG ? tid % S::THREADS_PER_COLUMN : tid / S::C;
+    const ntt_tile<S, CONTIG> sh = {lo, hi, CONTIG ? tid / S::THREADS_PER_COLUMN : tid % S::C};
+    auto stage = [&](int s) { return ntt_stage<S>{s, t}; };
+    auto twist = [&](uint32_t *x, int s, int v) {
+        if (stage(s).member(v) == 0) return;
+        const int e = stage(s).exponent(v);
+        shoup_mul_shared<F>(x, root_addr + (uint32_t)(e + (e >> 3)) * 16, S::ROOTS * 16);
     };
+    auto dft = [&](uint32_t(*x)[8], int s) {
+        if constexpr (R == 8) {
+            if (S::radix(s) == 3) {
+                dft_any<F, 3, RN>(x, a);
+                return;
+            }
+        }
+        CUZK_UNROLL for (int v = 0; v < R; v += 4) dft_any<F, 2, RN>(x + v, a);
+    };
+    zero_old_counters(a);
     __syncthreads();
 #pragma unroll 1
     for (uint32_t tile = blockIdx.x; tile < a.tiles;) {
@@ -224,39 +327,63 @@ __global__ __launch_bounds__(S::THREADS,
         auto position = [&](int row) {
             return CONTIG ? base + sh.col * LEN + row : base + ((size_t)row << a.lg_stride);
         };
-        auto boundary = [&](uint32_t *x, size_t at) {
-            shoup_mul_global<F>(x, a.boundary + (at & (((size_t)1 << a.lg_boundary) - 1)));
+        auto boundary_at = [&](size_t at) {
+            return a.boundary + (at & (((size_t)1 << a.lg_boundary) - 1));
+        };
+        auto boundary = [&](uint32_t *x, size_t at) { shoup_mul_global<F>(x, boundary_at(at)); };
+        auto fetch_ahead = [&](int s) {
+            if (!S::LARGE) return;
+            if (a.ahead & NTT_AHEAD_TWISTS) {
+                if (a.boundary) {
+                    CUZK_UNROLL for (int v = 0; v < R; v++)
+                        prefetch_l2(boundary_at(position(stage(s).slot(v))));
+                }
+            }
+            if (a.ahead & NTT_AHEAD_TILE) {
+                const size_t lin = (size_t)next_tile * S::C + (CONTIG ? 0 : sh.col);
+                if (next_tile >= a.tiles) return;
+                if (CONTIG) { /* a line of four elements a thread */
+                    CUZK_UNROLL for (int v = 0; v < R; v += 4)
+                        prefetch_l2(a.data + 2 * ((lin << S::LG) + v * NT + 4 * tid));
+                } else {
+                    const size_t first =
+                        (lin >> a.lg_stride << a.lg_block) + (lin & ((1u << a.lg_stride) - 1));
+                    CUZK_UNROLL for (int v = 0; v < R; v++) prefetch_l2(
+                        a.data + 2 * (first + ((size_t)stage(s).slot(v) << a.lg_stride)));
+                }
+            }
         };
         uint32_t x[R][8];
         if (!RN) {
             CUZK_UNROLL for (int v = 0; v < R; v++) {
-                const uint4 *g = a.data + 2 * position(t + TPC * v);
+                const uint4 *g = a.data + 2 * position(stage(0).slot(v));
                 set_words(x[v], __ldcs(g), __ldcs(g + 1));
             }
             CUZK_UNROLL for (int s = 0; s < K; s++) {
                 if (s) {
-                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.get(x[v], first(s) + v * gap(s));
+                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.get(x[v], stage(s).slot(v));
                 }
-                dft_dif<F, R>(x, a);
+                if (s == K - 1) fetch_ahead(s);
+                dft(x, s);
                 if (s < K - 1) {
-                    CUZK_UNROLL for (int j = 0; j < R; j++) {
-                        if (j) twist(x[j], s, j);
-                        sh.put(first(s) + j * gap(s), x[j]);
+                    CUZK_UNROLL for (int v = 0; v < R; v++) {
+                        twist(x[v], s, v);
+                        sh.put(stage(s).slot(v), x[v]);
                     }
                     __syncthreads();
                 }
             }
-            CUZK_UNROLL for (int j = 0; j < R; j++) {
-                const int row = first(K - 1) + j;
+            CUZK_UNROLL for (int v = 0; v < R; v++) {
+                const int row = stage(K - 1).slot(v);
                 if (CONTIG) {
-                    reduce_exact<F, 1>(x[j]);
-                    sh.put(row, x[j]);
+                    reduce_exact<F, 1>(x[v]);
+                    sh.put(row, x[v]);
                 } else {
                     const size_t at = position(row);
-                    boundary(x[j], at);
+                    boundary(x[v], at);
                     uint4 *g = a.data + 2 * at;
-                    __stcs(g, low_half(x[j]));
-                    __stcs(g + 1, high_half(x[j]));
+                    __stcs(g, low_half(x[v]));
+                    __stcs(g + 1, high_half(x[v]));
                 }
             }
         }
@@ -282,27 +409,27 @@ __global__ __launch_bounds__(S::THREADS,
         }
         if (RN) {
             if (!CONTIG) {
-                CUZK_UNROLL for (int j = 0; j < R; j++) {
-                    const int row = first(K - 1) + j;
-                    const uint4 *g = a.data + 2 * position(row);
-                    set_words(x[j], __ldcs(g), __ldcs(g + 1));
+                CUZK_UNROLL for (int v = 0; v < R; v++) {
+                    const uint4 *g = a.data + 2 * position(stage(K - 1).slot(v));
+                    set_words(x[v], __ldcs(g), __ldcs(g + 1));
                 }
             }
             CUZK_UNROLL for (int s = K - 1; s >= 0; s--) {
                 if (s < K - 1 || CONTIG) {
-                    CUZK_UNROLL for (int j = 0; j < R; j++) {
-                        sh.get(x[j], first(s) + j * gap(s));
-                        if (j && s < K - 1) twist(x[j], s, j);
+                    CUZK_UNROLL for (int v = 0; v < R; v++) {
+                        sh.get(x[v], stage(s).slot(v));
+                        if (s < K - 1) twist(x[v], s, v);
                     }
                 }
-                dft_dit<F, R>(x, a);
+                if (s == 0) fetch_ahead(s);
+                dft(x, s);
                 if (s) {
-                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.put(first(s) + v * gap(s), x[v]);
+                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.put(stage(s).slot(v), x[v]);
                     __syncthreads();
                 }
             }
             CUZK_UNROLL for (int v = 0; v < R; v++) {
-                const size_t at = position(t + TPC * v);
+                const size_t at = position(stage(0).slot(v));
                 uint4 *g = a.data + 2 * at;
                 if (a.boundary)
                     boundary(x[v], at);
@@ -335,6 +462,7 @@ __global__ __launch_bounds__(256) void ntt_pass_any(const __grid_constant__ ntt_
     /* shared slot of (row, column c of the tile): row-major when strided, block-major else */
     auto slot = [&](int row, int c) { return a.lg_stride ? (row << lc) + c : (c << lg) + row; };
     auto row_of = [&](size_t at) { return (at >> a.lg_stride) & (size_t)(len - 1); };
+    zero_old_counters(a);
     for (int e = (int)threadIdx.x; e < total; e += 256) {
         const size_t at = address(e);
         uint32_t x[8];

@@ -8,6 +8,7 @@
  * where they have passes: 2^27 points take nine. Orders and lazy bounds are theirs. Factors of a
  * coset, and 1/n, come from two tables alike, in the sweep that sees the coefficients. */
 #include "backend/cuda/ntt_kernels.cuh"
+#include "backend/cuda/ntt_roots.cuh"
 #include "backend/cuda/ntt_small.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ struct split_powers {
 };
 
 struct sweep_args {
-    ntt_args a;                /* data, w8 */
+    ntt_args a;                /* data, dft */
     split_powers twist, scale; /* scale.low NULL: none */
     int log2n, lg_block;       /* of the data, and of the blocks that are divided by R */
     int low_bits;
@@ -38,14 +39,12 @@ template <class F, int R, bool RN>
 static __device__ __forceinline__ void small_dft(uint32_t (&x)[R][8], const ntt_args &a) {
     if constexpr (R == 2)
         butterfly<F>(x[0], x[1]);
-    else if constexpr (RN)
-        dft_dit<F, R>(x, a);
     else
-        dft_dif<F, R>(x, a);
+        dft_any<F, R == 8 ? 3 : 2, RN>(x, a);
 }
 
 template <int R> static __device__ __forceinline__ int small_rev(int p) {
-    return R == 2 ? p : rev_radix<R>(p);
+    return R == 2 ? p : rev_radix(R == 8 ? 3 : 2, p);
 }
 
 /* Blocks of 2^lg_block: natural in, R sub-blocks out (NR), or the transpose. The coefficients' side
@@ -150,23 +149,13 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_small {
         const unsigned log2n = plan->log2n;
         const size_t low = sizeof(shoup_pair) << low_bits(log2n);
         const size_t high = sizeof(shoup_pair) << (log2n - (unsigned)low_bits(log2n));
-        cuzk_u256 w, w8;
+        cuzk_u256 w;
         cuzk_fr_root(FR, &w, plan->family, log2n);
-        cuzk_fr_root(FR, &w8, plan->family, 3);
-        if (dir == CUZK_NTT_INVERSE) {
-            FR->inv(&w, &w);
-            FR->inv(&w8, &w8);
-        }
+        if (dir == CUZK_NTT_INVERSE) FR->inv(&w, &w);
         void **t = &plan->roots[dir];
         CUZK_TRY(cuzk_cuda_alloc(plan->dev, t, low + high, err));
         CUZK_TRY(tables(plan->dev, *t, (char *)*t + low, log2n, w, NULL, err));
-        cuzk_u256 power = w8;
-        for (int k = 0; k < 3; k++) {
-            shoup_pair p;
-            shoup_make<F>(&p, (const uint32_t *)power.l);
-            memcpy(plan->w8[dir][k], &p, sizeof p);
-            FR->mul(&power, &power, &w8);
-        }
+        make_dft_roots<F>(plan, dir, FR);
         return CUZK_OK;
     }
 
@@ -198,7 +187,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_small {
         if (!scale && dir == CUZK_NTT_INVERSE) scale = plan->one_pass;
         sweep_args s = {};
         s.a.data = (uint4 *)device;
-        memcpy(s.a.w8, plan->w8[dir], sizeof s.a.w8);
+        memcpy(s.a.dft, plan->dft[dir], sizeof s.a.dft);
         s.log2n = log2n;
         s.low_bits = low_bits(plan->log2n);
         s.twist.low = (const shoup_pair *)plan->roots[dir];
