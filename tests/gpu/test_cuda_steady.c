@@ -58,10 +58,11 @@ static size_t bytes_free(void) {
     return free;
 }
 
-static void prove_often(unsigned log2_domain, size_t n_full, bool tables) {
+static void prove_often(unsigned log2_domain, size_t n_full, bool tables, uint32_t chunk) {
     enum { RUNS = 20 };
     const test_key_shape shape = {CUZK_BN254, log2_domain, n_full, 0, CUZK_H_COSET_VALUES, false};
-    const cuzk_cuda_options options = {.ordinal = 0, .threads = 4, .tables = tables};
+    const cuzk_cuda_options options = {
+        .ordinal = 0, .threads = 4, .tables = tables, .chunk = chunk, .share = 2};
     cuzk_err err = {0};
     test_device d = {0};
     test_key k;
@@ -105,12 +106,17 @@ static void prove_often(unsigned log2_domain, size_t n_full, bool tables) {
 
 static void combs(void **state) {
     (void)state;
-    prove_often(10, 1000, true);
+    prove_often(10, 1000, true, 0);
 }
 
 static void sorted(void **state) {
     (void)state;
-    prove_often(12, 4000, false);
+    prove_often(12, 4000, false, 0);
+}
+
+static void streamed(void **state) {
+    (void)state;
+    prove_often(12, 4000, false, 1000);
 }
 
 int main(void) {
@@ -121,6 +127,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(combs),
         cmocka_unit_test(sorted),
+        cmocka_unit_test(streamed),
     };
     test_rng_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

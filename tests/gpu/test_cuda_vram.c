@@ -63,17 +63,24 @@ static void prove_within(const test_key *k, const test_wires *w, const cuzk_grot
     test_device d = {.backend = open_limited(vram)};
     cuzk_cuda_forecast f;
     cuzk_cuda_key_bytes b;
+    cuzk_cuda_stream s;
     cuzk_groth16_sums got;
     cuzk_sums_stats stats;
     cuzk_err err = {0};
     test_device_load(&d, logs ? &k->log_key : &k->key);
     cuzk_cuda_backend_key_bytes(d.key, &b);
-    if (forecast(&f, &k->key, vram, false, 1, &err) != CUZK_OK) fail_msg("%s", err.msg);
-    assert_in_range(b.work, f.bytes.work / 10 * 9, f.bytes.work);
-    assert_int_equal(b.transforms, f.bytes.transforms);
-    /* infinities are left out */
-    assert_in_range(b.points + b.streamed, (f.bytes.points + f.bytes.streamed) / 2,
-                    f.bytes.points + f.bytes.streamed);
+    cuzk_cuda_backend_key_stream(d.key, &s);
+    const cuzk_cuda_options like = {.vram = vram};
+    if (cuzk_cuda_forecast_key(&f, &k->key, &like, s.link, &err) != CUZK_OK)
+        fail_msg("%s", err.msg);
+    assert_true(b.points + b.tables + b.rows + b.transforms + b.work + b.slot <= vram);
+    /* Infinities are left out, and CUB wants less than forecasts count: where little memory
+     * decides, another size may be chosen. */
+    if (memcmp(s.chunk_bases, f.stream.chunk_bases, sizeof s.chunk_bases) == 0) {
+        assert_in_range(b.work, f.bytes.work / 10 * 9, f.bytes.work);
+        assert_in_range(b.points + b.streamed, (f.bytes.points + f.bytes.streamed) / 2,
+                        f.bytes.points + f.bytes.streamed);
+    }
     for (int i = 0; i < 2; i++) {
         test_device_run(&d, &w->wires, &got, &stats);
         assert_memory_equal(&got, want, sizeof got);
