@@ -31,7 +31,7 @@ static const char help[] =
     "  --partitions N              so many proofs are made one after another, and may share a "
     "pass\n"
     "                              over a key that is streamed; default 1\n"
-    "  --link SIZE                 bytes a second from the host (12GB); default 50GB\n"
+    "  --link SIZE                 bytes a second from the host (12GB); default 54GB\n"
     "  --once                      without tables of multiples, as the verbs that prove once load\n"
     "  --json                      as JSON on stdout\n"
     "\n"
@@ -41,7 +41,7 @@ static const char help[] =
     "\n"
     "example: cuzk plan --circuit porep-32g --vram 16GiB\n";
 
-enum { LINK_GB = 50 }; /* of an H200's host */
+enum { LINK_GB = 54 }; /* of an H200's host */
 
 typedef struct options {
     const char *circuit, *path;

@@ -14,9 +14,9 @@
  *         Their kernels are short and go first wherever blocks end: sums of full values fill the
  *         device, and the link would wait for buffers.
  * Each kind has a copy stream and buffers; as many chunks as it has buffers are on their way or in
- * use. Those of full chunks, and what is left of the quotient's second and third vector, are used
- * once the quotient has left them. A chunk is one piece: points, then for each the place of its
- * value (cuzk__choice.slots). Results of chunks are added up by the host.
+ * use. Some lie over the quotient's second and third vector, and are used once it has left them. A
+ * chunk is one piece: points, then for each the place of its value (cuzk__choice.slots). Results of
+ * chunks are added up by the host.
  *
  * Proofs may share a pass: each chunk is brought once and used for all of them, which pays where
  * the link takes longer than the kernels. Proofs that were queued wait (their witness is made

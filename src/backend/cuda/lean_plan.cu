@@ -15,9 +15,9 @@ enum { MOST_FULL = 24, MOST_BITS = 22, LEAST = 4, MOST_CHUNKS_LOG = 12 };
 
 /* ---- cutting ---- */
 
-/* H's large chunks come while the others are summed. */
-static const cuzk__query_id cut_order[CUZK__QUERIES] = {CUZK__Q_B2, CUZK__Q_B1, CUZK__Q_A,
-                                                        CUZK__Q_L, CUZK__Q_H};
+/* H's sum hides the copies of bits. */
+static const cuzk__query_id cut_order[CUZK__QUERIES] = {CUZK__Q_H, CUZK__Q_B2, CUZK__Q_B1,
+                                                        CUZK__Q_A, CUZK__Q_L};
 
 static uint32_t h_bases(const cuzk_proving_key *key) {
     return (1u << key->log2_domain) - (key->h_form == CUZK_H_COEFFICIENTS);
@@ -193,20 +193,22 @@ static cuzk_status take_buffers(cuzk__lean_part *part, unsigned from, unsigned t
     return CUZK_OK;
 }
 
-/* Buffers over what is left of the quotient's vectors, whose end is `end`: those of full chunks,
- * and of bits as many as there is room for. Then the others. */
+/* Buffers over what is left of the quotient's vectors, whose end is `end`: the second one of full
+ * chunks, and some of bits. Few: a full chunk's copy waits behind the copies of bits that are
+ * queued. */
 static cuzk_status lay_out_late(cuzk__lean *l, size_t end, cuzk_err *err) {
     cuzk__lean_part *full = &l->part[CUZK__LEAN_FULL], *bits = &l->part[CUZK__LEAN_BITS];
     enum { FULL = 2, EARLY = 3 };
+    static const size_t AHEAD = (size_t)5 << 28; /* bytes of bits */
     count_buffers(full, FULL);
-    full->early = full->late_from = 0;
-    CUZK_TRY(take_buffers(full, 0, full->buffers, err));
+    full->early = full->late_from = full->buffers ? 1 : 0; /* the first one is there in time */
+    CUZK_TRY(take_buffers(full, full->early, full->buffers, err));
     count_buffers(bits, CUZK__LEAN_BUFFERS);
     bits->early = bits->buffers < EARLY ? bits->buffers : (unsigned)EARLY;
     const size_t each = (bits->buffer_bytes + 255) & ~(size_t)255;
     size_t left = end > l->arena.used + 256 ? end - l->arena.used - 256 : 0;
     unsigned late = bits->early;
-    for (; late < bits->buffers && left >= each; late++)
+    for (; late < bits->buffers && left >= each && (late + 1) * each <= AHEAD; late++)
         left -= each;
     bits->buffers = late;
     return take_buffers(bits, bits->early, late, err);
@@ -247,6 +249,7 @@ static cuzk_status lay_out(cuzk_gpu_key *k, cuzk_err *err) {
     CUZK_TRY(lay_out_sums(k, CUZK__LEAN_BITS, err));
     l->work = sums - l->vectors + l->arena.used - at;
     at = l->arena.used;
+    CUZK_TRY(take_buffers(full, 0, full->early, err));
     CUZK_TRY(take_buffers(bits, 0, bits->early, err));
     l->buffers += l->arena.used - at;
     at = l->arena.used;
@@ -269,11 +272,11 @@ static cuzk_status measure(cuzk_gpu_key *k, size_t *bytes, cuzk_err *err) {
 
 /* Of an H200 (docs/gpu.md), in nanoseconds: bytes over the link, an element of a transform and
  * level, a row, an addition of a sorted and of a listed sum and a bucket of BLS12-381's G1. */
-static const double LINK = 1.0 / 50;
-static const double TRANSFORM[2] = {7.7e-3, 9.3e-3}; /* with large tables, with small ones */
+static const double LINK = 1.0 / 54;
+static const double TRANSFORM[2] = {8e-3, 12.5e-3}; /* with large tables, with small ones */
 static const double ROW = 0.05, SORTED = 0.31, BUCKET = 0.75, LISTED = 0.27;
 /* One more chunk. */
-static const double SORTED_CHUNK = 4e6, LISTED_CHUNK = 0.3e6;
+static const double SORTED_CHUNK = 6e6, LISTED_CHUNK = 0.3e6;
 
 static double group_factor(const cuzk_gpu_key *k, int id) {
     const bool bn = k->base.key->curve->id == CUZK_BN254, g2 = k->query[id].group == CUZK_G2;
@@ -317,7 +320,7 @@ static double predict(cuzk_gpu_key *k, double ms[2]) {
     for (int slow = 0; slow < 2; slow++) {
         const double link = bytes * l->link * (slow ? 10 : 1);
         const double most = link > compute ? link : compute, least = link + compute - most;
-        ms[slow] = (most + 0.05 * least) * 1e-6;
+        ms[slow] = (most + 0.15 * least) * 1e-6;
     }
     l->compute_ms = compute * 1e-6;
     return ms[0];
