@@ -213,15 +213,6 @@ void cuzk__sched_key_asked(cuzk_sched *s, uint32_t k) {
     }
 }
 
-void cuzk__sched_keys_lost(cuzk_sched *s, uint32_t d) {
-    for (uint32_t k = 0; k < s->config.max_keys; k++) {
-        copy *c = copy_at(s, k, d + 1);
-        if (c->state != CUZK_KEY_ABSENT) set_memory(s, k, d + 1, false);
-        c->state = CUZK_KEY_ABSENT;
-        c->faults = 0;
-    }
-}
-
 static void refuse(cuzk_sched *s, uint32_t k, cuzk_sched_reason reason) {
     announce(s, CUZK_ACT_KEY_REFUSED, k, 0);
     cuzk_sched_action *a = &s->actions[s->n_actions - 1];
@@ -268,19 +259,34 @@ static void define(cuzk_sched *s, uint32_t k, const cuzk_sched_key_spec *spec) {
     }
 }
 
+/* Loads that no job waits for, on devices, refuse nobody: what they bring goes as it comes. */
 static void evict_everywhere(cuzk_sched *s, uint32_t k) {
-    bool busy = false;
+    key *it = &s->keys[k];
+    bool busy = copy_at(s, k, 0)->state == CUZK_KEY_LOADING, loading = false;
     for (uint32_t place = 0; place <= s->config.n_devices; place++) {
-        const cuzk_sched_key_state state = copy_at(s, k, place)->state;
-        busy |= state == CUZK_KEY_LOADING || copy_at(s, k, place)->users > 0;
+        loading |= copy_at(s, k, place)->state == CUZK_KEY_LOADING;
+        busy |= copy_at(s, k, place)->users > 0;
     }
-    if (busy) {
+    it->leaves = false;
+    if (busy || (loading && it->jobs)) {
         refuse(s, k, CUZK_REASON_IN_USE);
         return;
     }
-    s->keys[k].spec.keep = s->keys[k].warm = false;
+    it->spec.keep = it->warm = false;
+    it->leaves = loading;
+    if (loading) return;
     for (uint32_t place = 0; place <= s->config.n_devices; place++)
         if (copy_at(s, k, place)->state == CUZK_KEY_READY) evict(s, k, place);
+}
+
+void cuzk__sched_keys_lost(cuzk_sched *s, uint32_t d) {
+    for (uint32_t k = 0; k < s->config.max_keys; k++) {
+        copy *c = copy_at(s, k, d + 1);
+        if (c->state != CUZK_KEY_ABSENT) set_memory(s, k, d + 1, false);
+        c->state = CUZK_KEY_ABSENT;
+        c->faults = 0;
+        if (s->keys[k].leaves) evict_everywhere(s, k);
+    }
 }
 
 /* Ends every job that waits for a key that cannot be loaded on the host. */
@@ -333,6 +339,7 @@ void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e) {
     case CUZK_EV_KEY_PRELOAD:
         forget_faults(s, k);
         s->keys[k].warm = true;
+        s->keys[k].leaves = false;
         preload(s, k);
         break;
     case CUZK_EV_KEY_EVICT:
@@ -341,6 +348,7 @@ void cuzk__sched_key_event(cuzk_sched *s, const cuzk_sched_event *e) {
         break;
     case CUZK_EV_KEY_LOADED:
         loaded(s, k, place, e->fault);
+        if (s->keys[k].leaves) evict_everywhere(s, k);
         break;
     default: /* CUZK_EV_KEY_EVICTED */
         if (c->state != CUZK_KEY_EVICTING) return;

@@ -154,9 +154,10 @@ typedef enum cuzk_sched_event_type {
     CUZK_EV_KEY_DEFINE,  /* key, key_spec: before jobs use it; again only while absent */
     CUZK_EV_KEY_PRELOAD, /* key, to the host, then once to the devices that have room -> KEY_LOAD,
                             KEY_REFUSED or nothing (is there) */
-    CUZK_EV_KEY_EVICT,  /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent). As with
-                           DEFINE and PRELOAD, devices that could not load it may try again */
-    CUZK_EV_KEY_LOADED, /* key, device: KEY_LOAD ended with fault */
+    CUZK_EV_KEY_EVICT,   /* key, everywhere -> KEY_EVICT, KEY_REFUSED or nothing (is absent, or goes
+                            when loads on devices that no job waits for have ended). As with
+                            DEFINE and PRELOAD, devices that could not load it may try again */
+    CUZK_EV_KEY_LOADED,  /* key, device: KEY_LOAD ended with fault */
     CUZK_EV_KEY_EVICTED, /* key, device: KEY_EVICT ended */
     CUZK_EV_DEVICE_UP,   /* device: its worker runs, nothing is loaded. All begin down. bytes: how
                             much memory it has; 0: as before */
@@ -266,6 +267,8 @@ void cuzk_sched_get_device(const cuzk_sched *s, uint32_t device, cuzk_sched_devi
 /* State of a key at a device or CUZK_SCHED_HOST, and how many partitions use it there. */
 cuzk_sched_key_state cuzk_sched_get_key(const cuzk_sched *s, uint32_t key, uint32_t place,
                                         uint32_t *users);
+/* Whether it was evicted while devices loaded it for no job, and goes when they have. */
+bool cuzk_sched_key_leaves(const cuzk_sched *s, uint32_t key);
 
 /* NULL, or which of the scheduler's own books does not add up. For tests; takes long. */
 const char *cuzk_sched_check(const cuzk_sched *s);

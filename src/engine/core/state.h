@@ -77,6 +77,7 @@ typedef struct key {
     bool defined;
     bool preload; /* asked for; evictions make room for it */
     bool warm;    /* asked for; devices that have room load it once it is on the host */
+    bool leaves;  /* evicted while devices loaded it for nobody: goes when they have */
 } key;
 
 typedef struct device {

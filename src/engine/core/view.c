@@ -60,6 +60,10 @@ cuzk_sched_key_state cuzk_sched_get_key(const cuzk_sched *s, uint32_t k, uint32_
     return c->state;
 }
 
+bool cuzk_sched_key_leaves(const cuzk_sched *s, uint32_t k) {
+    return s->keys[k].leaves;
+}
+
 /* Sums of what records say they hold. */
 typedef struct sums {
     uint64_t host[2], pinned[2], device[CUZK_SCHED_MAX_DEVICES][2];

@@ -26,8 +26,9 @@ static bool absent(cuzk_engine *e, const shell_key *k) {
     return true;
 }
 
-/* Whether copies of it are being freed. */
+/* Whether copies of it are being freed, or will be. */
 static bool leaving(cuzk_engine *e, const shell_key *k) {
+    if (k->defined && cuzk_sched_key_leaves(e->sched, k->index)) return true;
     for (uint32_t place = 0; k->defined && place <= e->n_devices; place++)
         if (state_at(e, k, place) == CUZK_KEY_EVICTING) return true;
     return false;
@@ -334,7 +335,8 @@ static void on_evict(cuzk_engine *e, note *n) {
     call *c = (call *)n;
     shell_key *k = c->key;
     for (uint32_t place = 0; k->defined && place <= e->n_devices; place++) {
-        if (state_at(e, k, place) != CUZK_KEY_READY) continue;
+        const cuzk_sched_key_state state = state_at(e, k, place);
+        if (state != CUZK_KEY_READY && (place == 0 || state != CUZK_KEY_LOADING)) continue;
         c->yes = true;
         c->freed += place == 0 ? k->plan.host : k->plan.device;
     }

@@ -436,6 +436,41 @@ static void a_preloaded_key_is_on_the_devices_too(void **state) {
     world_end(&w);
 }
 
+/* Loads on devices that no job waits for do not keep a key: it goes when they have ended, also when
+ * the device is lost in the middle; asked for again meanwhile it stays. */
+static void a_key_leaves_when_devices_have_loaded_it(void **state) {
+    (void)state;
+    const cuzk_sched_event preload = {.type = CUZK_EV_KEY_PRELOAD,
+                                      .key = 0,
+                                      .device = CUZK_SCHED_HOST},
+                           evict_it = {
+                               .type = CUZK_EV_KEY_EVICT, .key = 0, .device = CUZK_SCHED_HOST};
+    enum { LOADED, LOST, ASKED_AGAIN, WAYS };
+    for (int way = 0; way < WAYS; way++) {
+        setup(NULL);
+        plan_fault(CUZK_STAGE_COMPUTE, CUZK_FAULT_NONE, 0, CUZK_SCHED_NONE);
+        world_begin(&w);
+        world_define_key(&w, 0, (cuzk_sched_key_spec){{1, 0}, 60, false});
+        world_send(&w, &preload);
+        while (cuzk_sched_get_key(w.s, 0, 0, NULL) != CUZK_KEY_LOADING) {
+            assert_true(w.n_pending > 0);
+            world_run_until(&w, w.now + 1);
+        }
+        world_send(&w, &evict_it);
+        assert_true(cuzk_sched_key_leaves(w.s, 0));
+        assert_int_equal(cuzk_sched_get_key(w.s, 0, CUZK_SCHED_HOST, NULL), CUZK_KEY_READY);
+        if (way == LOST)
+            world_send(&w, &(cuzk_sched_event){.type = CUZK_EV_DEVICE_DOWN, .device = 0});
+        if (way == ASKED_AGAIN) world_send(&w, &preload);
+        world_run(&w);
+        assert_false(cuzk_sched_key_leaves(w.s, 0));
+        const cuzk_sched_key_state want = way == ASKED_AGAIN ? CUZK_KEY_READY : CUZK_KEY_ABSENT;
+        assert_int_equal(cuzk_sched_get_key(w.s, 0, CUZK_SCHED_HOST, NULL), want);
+        assert_int_equal(cuzk_sched_get_key(w.s, 0, 0, NULL), want);
+        world_end(&w);
+    }
+}
+
 static void a_key_that_does_not_load_fails_its_jobs(void **state) {
     (void)state;
     world_begin(&w);
@@ -505,6 +540,7 @@ int main(void) {
         RULE(a_kept_key_stays),
         RULE(preload_and_evict),
         RULE(a_preloaded_key_is_on_the_devices_too),
+        RULE(a_key_leaves_when_devices_have_loaded_it),
         RULE(a_key_that_does_not_load_fails_its_jobs),
         RULE(memory_is_lent_and_taken_back),
     };
