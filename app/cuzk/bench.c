@@ -303,19 +303,23 @@ static bool names_a_kind(const words *w) {
     return w->curve || w->group || w->pattern || w->vs;
 }
 
-/* Whether the operation computes where it is told to. -1, or the exit code. */
-static int device_fits(const operation *op, const words *w, const cuzk_bench *b) {
-    if (b->n_vram > 1 && op->cuda != cuzk_bench_partition_device)
+/* Whether what is said of a device's memory and of the order of sums goes with the operation. -1,
+ * or the exit code. */
+static int proof_fits(const operation *op, const words *w, const cuzk_bench *b) {
+    const bool partition = op->cuda == cuzk_bench_partition_device;
+    const bool whole = partition || op->cuda == cuzk_bench_prove_device;
+    if (b->n_vram > 1 && !partition)
         return cuzk_cli_usage("bench", "several sizes after --vram are for partition");
-    if (w->slow && op->cuda != cuzk_bench_partition_device)
-        return cuzk_cli_usage("bench", "--slow-link is for partition");
-    const bool whole = b->device.cuda && (op->cuda == cuzk_bench_partition_device ||
-                                          op->cuda == cuzk_bench_prove_device);
-    if (w->in_turn && (!whole || w->vram))
+    if (w->slow && !partition) return cuzk_cli_usage("bench", "--slow-link is for partition");
+    if (w->in_turn && (!whole || !b->device.cuda || w->vram))
         return cuzk_cli_usage("bench", "--in-turn is for prove and partition on a CUDA device, "
                                        "without --vram");
-    if (w->vram && op->cuda != cuzk_bench_partition_device && op->cuda != cuzk_bench_prove_device)
-        return cuzk_cli_usage("bench", "--vram is for prove and partition");
+    if (w->vram && !whole) return cuzk_cli_usage("bench", "--vram is for prove and partition");
+    return -1;
+}
+
+/* Whether the operation computes where it is told to. -1, or the exit code. */
+static int device_fits(const operation *op, const words *w, const cuzk_bench *b) {
     const bool kernel = is_kernel(op, b);
     if (!b->device.cuda && !op->cpu)
         return cuzk_cli_usage("bench", "%s is for --device cuda", op->name);
@@ -331,7 +335,8 @@ static int device_fits(const operation *op, const words *w, const cuzk_bench *b)
 /* -1 when the options go with the operation; otherwise the exit code. */
 static int options_fit(const operation *op, const words *w, const cuzk_bench *b) {
     const bool ntt = strcmp(op->name, "ntt") == 0, kernel = is_kernel(op, b);
-    const int code = device_fits(op, w, b);
+    int code = proof_fits(op, w, b);
+    if (code < 0) code = device_fits(op, w, b);
     if (code >= 0) return code;
     if (op->n_files && !kernel && (w->log2 || names_a_kind(w)))
         return cuzk_cli_usage(
