@@ -10,7 +10,7 @@ Runs NVIDIA's compute-sanitizer (of the CUDA toolkit) over single kernels, a key
 whole proof, all small: a run takes some hundred times as long as without it. Every result is
 checked as well. Prints one line a run and ends with 1 when one is not clean.
 
-  --cuzk PROGRAM   default build/cuda/bin/cuzk
+  --cuzk PROGRAM   default build/cuda/bin/cuzk-full
   --vectors DIR    circom's keys, default tests/vectors/circom
   --tools LIST     of memcheck, racecheck, synccheck, initcheck; default "memcheck racecheck"
 
@@ -18,7 +18,7 @@ exit codes: 0 clean, 1 not, 2 usage, 77 no compute-sanitizer or no device.
 EOF
 }
 
-cuzk=build/cuda/bin/cuzk
+cuzk=build/cuda/bin/cuzk-full
 vectors=tests/vectors/circom
 tools="memcheck racecheck"
 while [ $# -gt 0 ]; do

@@ -8,7 +8,7 @@ usage() {
     cat <<'EOF'
 usage: tools/package.sh [--build DIR] [--out DIR]
 
-Makes cuzk_VERSION_ARCH.deb of a finished build: cuzk, cuzkd, cuzk-worker, the systemd unit, the
+Makes cuzk_VERSION_ARCH.deb of a finished build: its programs, the systemd unit, the
 annotated configuration and the documentation. Prints its path. Needs dpkg-dev.
 
   --build DIR   the build to take programs from; default build/release
@@ -49,7 +49,7 @@ chmod 755 "$stage"
 root=$stage/debian/cuzk
 
 install -d "$root/DEBIAN" "$root/usr/share/doc/cuzk"
-for program in cuzk cuzkd cuzk-worker; do
+for program in cuzk cuzk-full cuzkd cuzk-worker; do
     [ -x "$build/bin/$program" ] || die "$build/bin/$program is missing: build first"
     install -D -m 755 "$build/bin/$program" "$root/usr/bin/$program"
     strip --strip-unneeded "$root/usr/bin/$program"

@@ -2,6 +2,7 @@
 #include "bench_daemon.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +21,8 @@ extern char **environ;
 enum { MAX_WORDS = 96 };
 
 static cuzk_status program_beside(char out[512], const char *name, cuzk_err *err) {
-    const ssize_t n = readlink("/proc/self/exe", out, 511 - 16);
-    char *slash;
-    if (n < 0) return cuzk_err_set(err, CUZK_STATUS_IO, "cannot read /proc/self/exe");
-    out[n] = '\0';
-    slash = strrchr(out, '/');
-    snprintf(slash + 1, 16, "%s", name);
+    if (!cuzk_process_beside(out, 512, name))
+        return cuzk_err_set(err, CUZK_STATUS_IO, "cannot read /proc/self/exe");
     if (access(out, X_OK) == 0) return CUZK_OK;
     return cuzk_err_set(err, CUZK_STATUS_IO, "%s is not there", out);
 }

@@ -48,6 +48,12 @@ int cuzk_cli_help(const char *verb, const char *text) {
     return cuzk_cli_flush(verb, 0);
 }
 
+bool cuzk_cli_addr_given(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--addr") == 0 || strncmp(argv[i], "--addr=", 7) == 0) return true;
+    return false;
+}
+
 int cuzk_cli_distinct(const char *verb, const char *const *in, size_t n_in, const char *const *out,
                       size_t n_out) {
     for (size_t i = 0; i < n_out; i++) {

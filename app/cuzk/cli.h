@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A verb: main() calls it with argv[0] = the verb's name; it returns an exit code. */
+/* A verb: main() calls it with argv[0] = the verb's name; it returns an exit code. run is NULL
+ * where another program has the verb. */
 typedef struct cuzk_verb {
     const char *name;
     const char *summary; /* one line for `cuzk --help` */
@@ -34,6 +35,9 @@ int cuzk_cli_bad_option(const char *verb, int c, char **argv);
 int cuzk_cli_flush(const char *verb, int code);
 /* --help: the text on stdout; returns the exit code. */
 int cuzk_cli_help(const char *verb, const char *text);
+
+/* Whether --addr, which has a daemon do the work, is among the words. */
+bool cuzk_cli_addr_given(int argc, char **argv);
 
 /* 0, or exit code 2 with a message when an output is an input or another output as well. */
 int cuzk_cli_distinct(const char *verb, const char *const *in, size_t n_in, const char *const *out,

@@ -280,7 +280,7 @@ static int run(const cuzk_filecoin_kind *kind, int argc, char **argv) {
     cuzk_err err = {0};
     int c;
 #ifdef CUZK_HAVE_RPC
-    if (cuzk_remote_asked(argc, argv)) return cuzk_remote_prove(kind->verb, argc, argv);
+    if (cuzk_cli_addr_given(argc, argv)) return cuzk_remote_prove(kind->verb, argc, argv);
 #endif
     opterr = 0;
     (void)cuzk_device_parse(NULL, &o.device);

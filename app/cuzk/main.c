@@ -1,18 +1,25 @@
-/* The command line program: a table of verbs, one file each. */
+/* The command line program: a table of verbs, one file each. Compiled twice: for cuzk-full, and
+ * with CUZK_HANDS_ON for cuzk. */
 #include "cli.h"
 #include "verbs.h"
 
 #include "base/apart.h"
 #include "base/process.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static const cuzk_verb verbs[] = {
 #define CUZK__VERB(verb_name, function, text) {verb_name, text, function},
-    CUZK_VERBS(CUZK__VERB)
+#ifdef CUZK_HANDS_ON
+#define CUZK__OTHER(verb_name, function, text) {verb_name, text, NULL},
+#else
+#define CUZK__OTHER CUZK__VERB
+#endif
+static const cuzk_verb verbs[] = {CUZK_VERBS(CUZK__VERB, CUZK__OTHER)};
 #undef CUZK__VERB
-};
+#undef CUZK__OTHER
 
 static void print_help(FILE *to) {
     fputs("cuzk proves and verifies Groth16: Filecoin sectors and circom circuits.\n\n"
@@ -48,6 +55,20 @@ static int run_verb(const cuzk_verb *verb, int argc, char **argv) {
     return c.code;
 }
 
+#ifdef CUZK_HANDS_ON
+/* Becomes cuzk-full with the same words, first among them the name this program was called by. Only
+ * returns when that fails: the exit code. */
+static int hand_on(const char *verb, char **argv) {
+    char path[4096];
+    if (!cuzk_process_beside(path, sizeof path, "cuzk-full"))
+        snprintf(path, sizeof path, "cuzk-full");
+    execvp(path, argv);
+    fprintf(stderr, "cuzk %s: this verb is in the program %s, which cannot be started: %s\n", verb,
+            path, strerror(errno));
+    return cuzk_status_exit_code(CUZK_STATUS_IO);
+}
+#endif
+
 int main(int argc, char **argv) {
     cuzk_process_init();
     if (argc < 2) {
@@ -64,7 +85,12 @@ int main(int argc, char **argv) {
         return cuzk_cli_flush("--version", 0);
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(argv[1], verbs[i].name) == 0) return run_verb(&verbs[i], argc - 1, argv + 1);
+        if (strcmp(argv[1], verbs[i].name) != 0) continue;
+#ifdef CUZK_HANDS_ON
+        if (!verbs[i].run || cuzk_cli_addr_given(argc - 1, argv + 1))
+            return hand_on(verbs[i].name, argv);
+#endif
+        return run_verb(&verbs[i], argc - 1, argv + 1);
     }
     fprintf(stderr, "cuzk: unknown verb `%s`\nTry `cuzk --help`.\n", argv[1]);
     return 2;

@@ -207,8 +207,8 @@ static cuzk_status run(options *o, cuzk_err *err) {
 
 int cuzk_cmd_prove(int argc, char **argv) {
     options o = {0};
-#ifdef CUZK_HAVE_RPC
-    if (cuzk_remote_asked(argc, argv)) return cuzk_remote_prove("prove", argc, argv);
+#if defined(CUZK_HAVE_RPC) && !defined(CUZK_HANDS_ON)
+    if (cuzk_cli_addr_given(argc, argv)) return cuzk_remote_prove("prove", argc, argv);
 #endif
     (void)cuzk_device_parse(NULL, &o.device);
     int code = parse(argc, argv, &o);

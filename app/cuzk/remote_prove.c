@@ -36,12 +36,6 @@ typedef struct proving {
     const char *key, *in, *out, *publics;
 } proving;
 
-bool cuzk_remote_asked(int argc, char **argv) {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--addr") == 0 || strncmp(argv[i], "--addr=", 7) == 0) return true;
-    return false;
-}
-
 /* ---- outputs ---- */
 
 /* The text of a member of a flat walk over {"proof": …, "public": …}. */

@@ -184,7 +184,7 @@ int cuzk_cmd_timeline(int argc, char **argv) {
     cuzk_err err = {0};
     int c;
 #ifdef CUZK_HAVE_RPC
-    if (cuzk_remote_asked(argc, argv)) return remote(argc, argv);
+    if (cuzk_cli_addr_given(argc, argv)) return remote(argc, argv);
 #endif
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {

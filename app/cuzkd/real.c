@@ -2,6 +2,7 @@
 #include "providers.h"
 
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/thread.h"
 #include "devices.h"
 #include "engine/remote/remote.h"
@@ -71,7 +72,7 @@ static cuzk_status open_remote(real *r, const cuzkd_settings *s, cuzk_err *err) 
                            err));
     if (*s->worker_path)
         snprintf(r->program, sizeof r->program, "%s", s->worker_path);
-    else if (!cuzk_remote_program(r->program, sizeof r->program))
+    else if (!cuzk_process_beside(r->program, sizeof r->program, "cuzk-worker"))
         return cuzk_err_set(err, CUZK_STATUS_IO,
                             "cuzk-worker is not beside this program: set gpus.worker_path");
     snprintf(r->threads, sizeof r->threads, "%" PRIu64, s->gpu_threads);

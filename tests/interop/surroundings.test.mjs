@@ -34,6 +34,27 @@ test('closed standard descriptors do not become output files', (t) => {
   assert.ok(readFileSync(join(dir, 'good.zkey')).equals(readFileSync(join(dir, 'bare.zkey'))));
 });
 
+test('cuzk hands on to cuzk-full beside it, wherever it is called from', (t) => {
+  const dir = scratch(t);
+  symlinkSync(cuzkPath, join(dir, 'name'));
+  const linked = bash('./name circuit info winning-2k', dir);
+  assert.equal(linked.status, 0, linked.stderr);
+  assert.equal(linked.stdout, cuzkOk('circuit', 'info', 'winning-2k').stdout);
+  assert.equal(bash('"$CUZK" inspect "$ZKEY" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}', dir).status, 0);
+  assert.equal(bash('"$CUZK" inspect no-such-file', dir).status, 4);
+  // Alone it proves all the same, and says what is missing where something is.
+  copyFileSync(cuzkPath, join(dir, 'alone'));
+  assert.equal(bash('./alone prove "$ZKEY" "$WTNS" proof.json public.json', dir).status, 0);
+  for (const verb of ['circuit list', 'prove --addr unix:///none k w p q']) {
+    const result = bash(`./alone ${verb}`, dir);
+    assert.equal(result.status, 4, verb);
+    assert.match(result.stderr, /^cuzk \w+: this verb is in the program \S+\/cuzk-full, which cannot be started: No such file/);
+  }
+  const help = bash('./alone --help', dir);
+  assert.equal(help.status, 0);
+  assert.match(help.stdout, /\n {2}submit /);
+});
+
 test('standard output in a file is written in place', (t) => {
   const dir = scratch(t);
   symlinkSync('/proc/self/fd/1', join(dir, 'out')); // as /dev/stdout, but ours to lose

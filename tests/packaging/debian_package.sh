@@ -7,7 +7,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 deb=$("$root/tools/package.sh" --build "$1" --out "$dir")
 contents=$(dpkg-deb --contents "$deb")
-for path in ./usr/bin/cuzk ./usr/bin/cuzkd ./usr/bin/cuzk-worker ./etc/cuzk/cuzkd.toml \
+for path in ./usr/bin/cuzk ./usr/bin/cuzk-full ./usr/bin/cuzkd ./usr/bin/cuzk-worker ./etc/cuzk/cuzkd.toml \
     ./lib/systemd/system/cuzkd.service ./usr/lib/sysusers.d/cuzk.conf \
     ./usr/share/doc/cuzk/configuration.md ./usr/share/doc/cuzk/copyright; do
     grep -q " $path\$" <<<"$contents" || { echo "$path is missing"; exit 1; }
@@ -21,4 +21,5 @@ done
 dpkg-deb --extract "$deb" "$dir/root"
 "$dir/root/usr/bin/cuzkd" --config "$dir/root/etc/cuzk/cuzkd.toml" --check-config
 "$dir/root/usr/bin/cuzk" --version
+"$dir/root/usr/bin/cuzk" circuit --help >/dev/null # in cuzk-full
 "$dir/root/usr/bin/cuzk-worker" --version

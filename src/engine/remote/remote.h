@@ -39,7 +39,4 @@ extern const cuzk_device_ops cuzk_remote_devices;
 cuzk_status cuzk_remote_plan(cuzk_remote *r, uint32_t device, const char *key,
                              cuzk_device_plan *out, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* "cuzk-worker" beside the running program; false when the name does not fit. */
-bool cuzk_remote_program(char *out, size_t room);
-
 #endif

@@ -111,14 +111,3 @@ void cuzk__reap(pid_t pid, bool kindly, int64_t grace_ns, char *how, size_t room
     else
         snprintf(how, room, "ended with exit code %d", WEXITSTATUS(status));
 }
-
-bool cuzk_remote_program(char *out, size_t room) {
-    static const char name[] = "cuzk-worker";
-    const ssize_t n = readlink("/proc/self/exe", out, room);
-    if (n <= 0 || (size_t)n >= room) return false;
-    out[n] = '\0';
-    char *slash = strrchr(out, '/');
-    if (!slash || (size_t)(slash + 1 - out) + sizeof name > room) return false;
-    memcpy(slash + 1, name, sizeof name);
-    return true;
-}
