@@ -1,4 +1,4 @@
-/* Batch-affine accumulation: sums of many lists of points at once. DESIGN
+/* Batch-affine accumulation: rounds that add one point to each of many sums. DESIGN
  *
  * An affine addition costs 2M + 1S and an inversion; Montgomery's trick shares one inversion among
  * thousands, at 3M each: 5M + 1S against 8M + 2S for XYZZ. Each thread owns m accumulators, one
@@ -6,9 +6,7 @@
  *   forward   d_i = x_P - x_A, running product of the d_i, prefixes to memory      (1M)
  *   inverse   of the block's product: a tree over the threads, then one value inverted by one warp
  *   backward  inverses of the d_i in turn, the addition itself                  (4M + 1S)
- * Lists come sorted by length, longest first, so that a block's accumulators need the same number
- * of rounds, and blocks take chunks of m*NT lists from a counter: a static split would leave
- * multiprocessors with too few warps at the end.
+ * accumulate_lists.cuh and accumulate_chosen.cuh have the kernels.
  *
  * Operands travel through shared memory by cp.async, one piece re-issued for the next pair as soon
  * as it has been consumed: registers stay at 128, which allows two blocks of 256 on a
@@ -24,23 +22,6 @@
 
 namespace cuzk_gpu {
 
-struct accumulate_args {
-    const uint4 *points; /* affine, canonical, 2N words each; infinity is zeros */
-    /* List elements: point numbers, whose top bit negates. Lists are laid out for the threads that
-     * sum them, element after element (msm_lists.cuh): element `round` of the list of rank
-     * (c*m + i)*NT + t is word (round*m + i)*NT + t behind the beginning of chunk c, or NO_POINT
-     * when the list has ended. */
-    const uint32_t *index;
-    const uint2 *chunks;  /* where each begins, and the length of its longest list */
-    const uint32_t *slot; /* where the sum of the list of that rank goes in out */
-    uint4 *out;           /* affine, canonical, as points */
-    uint4 *acc, *prefix;  /* scratch: grid * m * NT coordinates pairs, and coordinates */
-    unsigned *counter;    /* zero at launch */
-    uint32_t lists;
-    int m;
-    int sms; /* multiprocessors: blocks b and b + sms share one */
-};
-
 #ifdef __CUDACC__
 enum { INFINITY_MARK = -1 };               /* top word of an accumulator's x */
 constexpr uint32_t NO_POINT = 0xffffffffu; /* index word: the list has ended */
@@ -54,6 +35,7 @@ CUZK_GPU_D void async_commit() {
 }
 CUZK_GPU_D void async_wait() {
     asm volatile("cp.async.wait_group 0;" ::: "memory");
+    __syncwarp();
 }
 
 /* A coordinate of N words in N/4 planes: from global (stride in 16-byte units), to and from
@@ -70,6 +52,27 @@ template <int N> CUZK_GPU_D void put_planes(uint4 *p, size_t stride, const uint3
 }
 template <int N, int NT> CUZK_GPU_D void fetch(uint32_t dst, const uint4 *src, size_t stride) {
     CUZK_UNROLL for (int q = 0; q < N / 4; q++) async_copy(dst + q * NT * 16, src + q * stride);
+}
+/* A coordinate of a point, planes FIRST and on of it, to dst, the thread's place in shared memory,
+ * for every lane of a warp at once. Two lanes fetch two planes for one of them, then for the other:
+ * the 32 bytes that memory moves at a time are asked for once, not twice. base: 32 bytes aligned.
+ * After async_wait() other lanes' copies are there, too. */
+template <int N, int NT, int FIRST, class C>
+CUZK_GPU_D void fetch_point(uint32_t dst, const C &lists, uint32_t id) {
+    const uint32_t other = __shfl_xor_sync(0xffffffffu, id, 1);
+    const bool odd = dst & 16;
+    const uint4 *even_point = lists.point(odd ? other : id) + FIRST;
+    const uint4 *odd_point = lists.point(odd ? id : other) + FIRST;
+    CUZK_UNROLL for (int q = 0; q < N / 4; q++) {
+        if ((FIRST + q) % 2 == 0 && q + 1 < N / 4) {
+            const uint32_t to = (dst & ~16u) + q * NT * 16 + (odd ? NT * 16 : 0);
+            async_copy(to, even_point + q + odd);
+            async_copy(to + 16, odd_point + q + odd);
+            q++;
+        } else {
+            async_copy(dst + q * NT * 16, (odd ? odd_point : even_point) + q);
+        }
+    }
 }
 template <int N, int NT> CUZK_GPU_D void get_shared(uint32_t *r, uint32_t a) {
     CUZK_UNROLL for (int q = 0; q < N / 4; q++) asm volatile(
@@ -98,15 +101,6 @@ template <class E, int NT, class Args> struct thread_home {
     }
     __device__ __forceinline__ uint4 *prefix(int i) const {
         return a.prefix + ((home + (uint32_t)i) * (E::N / 4 * NT) + threadIdx.x);
-    }
-};
-
-/* The elements of the lists of one thread: list i of the thread has rank first + i*NT. */
-template <class E, int NT> struct list_cursor : thread_home<E, NT, accumulate_args> {
-    enum { SIGNED = 1 };
-    uint32_t at; /* of the round's elements */
-    __device__ __forceinline__ uint32_t element(int i) const {
-        return __ldg(this->a.index + (at + (uint32_t)i * NT));
     }
 };
 
@@ -219,7 +213,7 @@ CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT
     uint32_t id = lists.element(0), id_next = NO_POINT;
     if (m > 1) id_next = lists.element(1);
     fetch<N, NT>(s.ax(), lists.acc(0), NT);
-    fetch<N, NT>(s.px(), lists.point(id), 1);
+    fetch_point<N, NT, 0>(s.px(), lists, id);
     async_commit();
 #pragma unroll 1
     for (int i = 0; i < m; i++) {
@@ -229,7 +223,7 @@ CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT
         id = id_next;
         if (i + 1 < m) {
             fetch<N, NT>(s.ax(), lists.acc(i + 1), NT);
-            fetch<N, NT>(s.px(), lists.point(id), 1);
+            fetch_point<N, NT, 0>(s.px(), lists, id);
         }
         async_commit();
         if (i + 2 < m) id_next = lists.element(i + 2);
@@ -268,12 +262,12 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
     if (m > 1) id_next = lists.element(m - 2);
     put_shared<N, NT>(s.inv(), inv);
     {
-        const uint4 *acc = lists.acc(m - 1), *point = lists.point(id);
+        const uint4 *acc = lists.acc(m - 1);
         fetch<N, NT>(s.ax(), acc, NT);
-        fetch<N, NT>(s.px(), point, 1);
+        fetch_point<N, NT, 0>(s.px(), lists, id);
         if (m > 1) fetch<N, NT>(s.pre(), lists.prefix(m - 1), NT);
         fetch<N, NT>(s.ay(), acc + Q * NT, NT);
-        fetch<N, NT>(s.py(), point + Q, 1);
+        fetch_point<N, NT, Q>(s.py(), lists, id);
         async_commit();
     }
 #pragma unroll 1
@@ -298,7 +292,7 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
             uint32_t ay[N], py[N];
             get_shared<N, NT>(py, s.py());
             get_shared<N, NT>(ay, s.ay());
-            if (i > 0) fetch<N, NT>(s.py(), lists.point(id) + Q, 1);
+            if (i > 0) fetch_point<N, NT, Q>(s.py(), lists, id);
             if (negate) E::neg(py, py);
             E::diff(d, py, ay);
         }
@@ -321,7 +315,7 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
         get_shared<N, NT>(ay, s.ay());
         if (i > 0) {
             fetch<N, NT>(s.ax(), lists.acc(i - 1), NT);
-            fetch<N, NT>(s.px(), lists.point(id), 1);
+            fetch_point<N, NT, 0>(s.px(), lists, id);
             fetch<N, NT>(s.ay(), lists.acc(i - 1) + Q * NT, NT);
         }
         async_commit();
@@ -409,11 +403,12 @@ template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t ba
     }
 }
 
-/* The first element of a list, or infinity. */
-template <class E, int NT, class C> CUZK_GPU_D void start_list(const C &lists, int i) {
+/* The first element of a list, or infinity; any: false when there is none. */
+template <class E, int NT, class C>
+CUZK_GPU_D void start_list(const C &lists, int i, bool any = true) {
     constexpr int N = E::N, Q = N / 4;
     uint32_t x[N], y[N];
-    const uint32_t id = lists.element(i);
+    const uint32_t id = any ? lists.element(i) : NO_POINT;
     if (id != NO_POINT) {
         const uint4 *p = lists.point(id);
         get_planes<N>(x, p, 1);
@@ -441,36 +436,6 @@ template <class E, int NT> CUZK_GPU_D void finish_list(uint4 *out, const uint4 *
     }
     put_planes<N>(out, 1, x);
     put_planes<N>(out + Q, 1, y);
-}
-
-template <class E, int NT, int MINB>
-__global__ __launch_bounds__(NT, MINB) void accumulate(const __grid_constant__ accumulate_args a) {
-    extern __shared__ uint4 dynamic[];
-    __shared__ uint32_t shared_chunk;
-    const volatile uint32_t *chunk_now = &shared_chunk;
-    const int t = (int)threadIdx.x;
-    const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
-    const stage<E, NT> s = {base + t * 16};
-    while (true) {
-        if (t == 0) shared_chunk = atomicAdd(a.counter, 1);
-        __syncthreads();
-        if ((size_t)*chunk_now * a.m * NT >= a.lists) return;
-        list_cursor<E, NT> lists = {{a, blockIdx.x * a.m}, a.chunks[*chunk_now].x + t};
-        for (int i = 0; i < a.m; i++)
-            start_list<E, NT>(lists, i);
-#pragma unroll 1
-        for (uint32_t round = 1; round < a.chunks[*chunk_now].y; round++) {
-            lists.at += (uint32_t)a.m * NT;
-            uint32_t inv[E::N];
-            forward<E, NT>(inv, lists, a.m, s);
-            block_invert<E, NT>(inv, base, (int)(blockIdx.x / a.sms % (NT / 32)));
-            backward<E, NT>(inv, lists, a.m, s);
-        }
-        for (int i = 0; i < a.m; i++)
-            if (const uint32_t rank = (*chunk_now * a.m + i) * NT + t; rank < a.lists)
-                finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::N / 2), lists.acc(i));
-        __syncthreads();
-    }
 }
 #endif
 

@@ -86,12 +86,16 @@ struct cuzk__cuda_group_ops {
     /* *result: the XYZZ sum of *count <= most affine points; partial: CUZK__SUM_PARTIALS sums. */
     cuzk_status (*sum_points)(const cuzk_cuda *dev, const void *points, const uint32_t *count,
                               size_t most, void *partial, void *result, cuzk_err *err);
-    /* Weighted sums of the buckets (of all points in turn when offset is NULL; parts: a bucket may
-     * have several): 2^lg_slices slices a set; result: 2 + lg_slices sums a set, the modes of
-     * sum_slices. */
+    /* sums[offset[b]] = the sum of sums[offset[b] .. offset[b+1]), for all buckets b that have more
+     * than one. */
+    cuzk_status (*merge)(const cuzk_cuda *dev, void *sums, const uint32_t *offset, uint32_t buckets,
+                         cuzk_err *err);
+    /* Of each of `sets` sets of 2^(lg_high + lg_low) buckets, the sums that combine wants: result
+     * has 1 + lg_high + lg_low a set. The sum of bucket b is sums[offset[b]], or infinity when
+     * offset[b+1] is the same. grid: room for 2^lg_high + 2^lg_low sums a set. */
     cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
-                          bool parts, uint32_t buckets, uint32_t sets, int lg_slices, void *acc,
-                          void *run, void *partial, void *result, cuzk_err *err);
+                          uint32_t sets, int lg_high, int lg_low, void *grid, void *result,
+                          cuzk_err *err);
     /* out[i] = 2^doublings in[i]; may be in place. */
     cuzk_status (*shift)(const cuzk_cuda *dev, const void *in, void *out, size_t n, int doublings,
                          cuzk_err *err);
@@ -99,8 +103,8 @@ struct cuzk__cuda_group_ops {
     cuzk_status (*add_constant)(const cuzk_cuda *dev, const void *in, void *out, size_t n,
                                 const void *q, cuzk_err *err);
     /* Host: the result from what reduce left, copied to the host. */
-    void (*combine)(const void *result, uint32_t sets, int window, int lg_slices, int lg_slice_len,
-                    int lg_rest, cuzk_point *out);
+    void (*combine)(const void *result, uint32_t sets, int window, uint32_t narrow,
+                    cuzk_point *out);
 };
 extern const cuzk__cuda_group_ops cuzk__cuda_bn254_g1, cuzk__cuda_bn254_g2, cuzk__cuda_bls12_381_g1,
     cuzk__cuda_bls12_381_g2;

@@ -1,25 +1,23 @@
 /* Multi-scalar multiplication: plans and the sequence of stages. DESIGN
  *
- *   digits    scalars to signed digits of `window` bits, one set of buckets at a time
- *   sort      CUB's radix sort of (bucket, base number and sign): a bucket's elements adjoin
- *   lists     buckets cut into lists of at most `cap` elements, ordered by length, and laid out so
- *             that the threads of a block read what they add next side by side
- *   sums      accumulate(): every list to one point; again over the partial sums of the buckets
- *             that were cut, until each has one. So a bucket that gets half of all points is as
- *             parallel as any other, and few buckets still fill the device.
- *   fold      many buckets: with b = 2^4 hi + lo, sum_b (b+1) B_b = 2^4 sum_hi hi R_hi +
- *             sum_lo (lo+1) C_lo for the sums R over lo and C over hi, which accumulate() makes
- *             from lists of 16 (C in parts): two batch-affine additions a bucket instead of two in
- *             XYZZ, and reduce is left with 1/8 of the points
- *   reduce    sum_b (b+1) B_b by slices: running sums in slices, then sums over slices selected by
- *             the bits of their number
+ *   sort      scalars to signed digits, whose points adjoin by buckets (msm_sort.cuh)
+ *   lists     buckets cut into lists of at most `cap` elements, ordered by length, shared out in
+ *             chunks of equal work, and laid out so that the threads of a block read what they add
+ *             next side by side
+ *   sums      accumulate_lists(): every list to one point. So a bucket that gets half of all points
+ *             is as parallel as any other, and few buckets still fill the device.
+ *   merge     the points of a bucket that was cut to one
+ *   reduce    sum_b (b+1) B_b = S + sum_k 2^k M_k for the sum S of all B_b and the sums M_k of
+ *             those whose number has bit k: a set's buckets are a square, whose rows and columns
+ *             are summed, two additions a bucket; from these S and the M_k follow
  *   combine   a few hundred additions and doublings on the host
  *
- * With a table of multiples 2^(window*sets*k) of the bases, window w adds multiple w / sets of its
- * base into bucket set w % sets: fewer sets to reduce, hence wider windows and fewer additions. */
-#include "backend/cuda/accumulate.cuh"
+ * With a table of multiples 2^(period*k) of the bases, window w adds multiple w / sets of its base
+ * into bucket set w % sets: fewer sets to reduce, hence wider windows and fewer additions. */
+#include "backend/cuda/accumulate_lists.cuh"
 #include "backend/cuda/cub_room.h"
 #include "backend/cuda/msm_lists.cuh"
+#include "backend/cuda/msm_sort.cuh"
 #include "backend/cuda/two_steps.cuh"
 
 extern "C" {
@@ -30,14 +28,18 @@ extern "C" {
 
 #include <string.h>
 
-using cuzk_gpu::accumulate_args;
+using cuzk_gpu::list_args;
 
 enum {
-    MSM_FOLD_LEAST = 1 << 19,
-    MSM_LISTS_PER_THREAD = 32,
-    MSM_EVENTS = 4,
-    MSM_MERGE_CAP = 16,
-    MSM_REDUCE_PARTS = 16
+    MSM_LISTS_WANTED = 1,  /* for each thread, where buckets are few */
+    MSM_LISTS_ALONE = 80,  /* for each thread, on average: up to so many, a block gets one chunk */
+    MSM_LISTS_CHUNK = 48,  /* of a thread in a chunk, on average, otherwise */
+    MSM_LISTS_MOST = 96,   /* and at most */
+    MSM_LG_PARTS = 4,      /* a list is added up as 2^4 at most */
+    MSM_SHORTEST_PART = 4, /* elements of such a part, at least */
+    MSM_PARTS_WANTED = 30, /* and parts for each thread, at most */
+    MSM_SHORTEST_CAP = 8,
+    MSM_EVENTS = 4
 };
 
 /* Sets are sorted together up to this many digits: small sorts are all launch latency. */
@@ -49,21 +51,23 @@ struct cuzk_cuda_msm {
     const cuzk__cuda_group_ops *g;
     const cuzk_fr_ops *fr;
     cuzk__msm_shape shape;
-    size_t digits; /* of all sets */
-    uint32_t all_buckets;
-    uint32_t cap; /* of a list's length, first level */
-    int batch;    /* sets sorted together */
-    bool fold;
-    int lg_slices, lg_slice_len;
-    const void *points; /* the table, or the caller's bases */
+    size_t digits;         /* of all sets */
+    uint32_t all_buckets;  /* numbers */
+    uint32_t used_buckets; /* that digits have */
+    uint32_t cap;          /* of a list's length */
+    uint32_t most;         /* lists of a thread in a chunk */
+    uint32_t waves;        /* chunks for each block */
+    uint32_t blocks;       /* that sum lists */
+    int lg_parts;          /* of the lists that a list is added up as */
+    int batch;             /* sets sorted together */
+    const void *points;    /* the table, or the caller's bases */
     void *table;
-    uint32_t *index, *first, *offset[3];
+    uint32_t *index, *first;
     cuzk__msm_lists lists;
-    uint32_t *turned; /* the lists as accumulate() reads them */
-    uint2 *chunks;
+    uint32_t *turned; /* the lists as accumulate_lists() reads them */
+    uint4 *chunks;
     cuzk__msm_sorter sorter;
-    void *sums[3], *acc, *prefix;
-    void *slice_acc, *slice_run, *partial, *result;
+    void *sums, *acc, *prefix, *halves, *grid, *result;
     void *host_result;
     size_t result_bytes, table_bytes, scratch_bytes;
     cudaEvent_t events[MSM_EVENTS];
@@ -75,49 +79,52 @@ const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group gro
     return group == CUZK_G1 ? &cuzk__cuda_bls12_381_g1 : &cuzk__cuda_bls12_381_g2;
 }
 
-/* Folding pays where a coordinate is long: BN254's G1 is bound by memory, not by products
- * (measured: 2^24 buckets took 4.5 ms folded, 3.7 in XYZZ; BLS12-381's 7.3 and 7.7). */
-static bool msm_folds(const cuzk_cuda_msm_config *c) {
-    return !(c->curve == CUZK_BN254 && c->group == CUZK_G1);
+static int covered(const cuzk__msm_shape *s) {
+    const int top = (s->windows - 1) % s->sets;
+    return (s->windows - 1) / s->sets * s->period + cuzk__msm_first_bit(s, top) +
+           cuzk__msm_width(s, top);
+}
+
+/* The fewest windows of at most `window` bits, and among them the narrowest. */
+static void shape_of(size_t n, unsigned bits, unsigned window, unsigned factor,
+                     cuzk__msm_shape *s) {
+    *s = {};
+    s->n = s->stride = n;
+    s->windows = (int)((bits + window - 1) / window);
+    const int f = (int)factor < s->windows ? (int)factor : s->windows;
+    s->sets = (s->windows + f - 1) / f;
+    s->factor = (s->windows + s->sets - 1) / s->sets;
+    s->window = (int)(bits + (unsigned)s->windows - 1) / s->windows;
+    for (s->narrow = s->sets - 1; s->narrow >= 0; s->narrow--) {
+        s->period = cuzk__msm_first_bit(s, s->sets);
+        if (covered(s) >= (int)bits) break;
+    }
+    s->buckets = 1u << (s->window - 1);
+}
+
+static double used_buckets(const cuzk__msm_shape *s) {
+    return ((double)s->sets - 0.5 * s->narrow) * s->buckets;
 }
 
 /* Cost model, in nanoseconds of an H200 for BLS12-381 G1; other groups scale alike, so the choice
  * carries over. Per digit 0.28 (measured batch-affine rate) and 0.03 to sort; per bucket two
- * additions and its share of lists and of the reduction's rest: 0.7 folded, 0.9 otherwise. */
-static double msm_cost(const cuzk_cuda_msm_config *c, unsigned bits, unsigned window,
-                       unsigned factor) {
-    const double windows = (bits + window - 1) / window;
-    const double sets = (double)((unsigned)(windows + factor - 1) / factor);
-    return (double)c->n * windows * 0.31 +
-           sets * (double)(1u << (window - 1)) * (msm_folds(c) ? 0.7 : 0.9);
-}
-
-static unsigned msm_windows(unsigned bits, unsigned window) {
-    return (bits + window - 1) / window;
+ * additions in XYZZ and its share of lists. */
+static double msm_cost(const cuzk__msm_shape *s) {
+    return (double)s->n * s->windows * 0.31 + used_buckets(s) * 0.8;
 }
 
 static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned factor,
                          cuzk__msm_shape *shape) {
-    unsigned window = c->window;
-    if (!window) {
-        double best = 0;
-        for (unsigned w = 4; w <= 24; w++) {
-            const unsigned f = factor < msm_windows(bits, w) ? factor : msm_windows(bits, w);
-            const double cost = msm_cost(c, bits, w, f);
-            if (!window || cost < best) {
-                window = w;
-                best = cost;
-            }
-        }
+    if (c->window) {
+        shape_of(c->n, bits, c->window, factor, shape);
+        return;
     }
-    shape->n = shape->stride = c->n;
-    shape->map = NULL;
-    shape->window = (int)window;
-    shape->windows = (int)msm_windows(bits, window);
-    const int f = (int)factor < shape->windows ? (int)factor : shape->windows;
-    shape->sets = (shape->windows + f - 1) / f;
-    shape->factor = (shape->windows + shape->sets - 1) / shape->sets;
-    shape->buckets = 1u << (window - 1);
+    shape_of(c->n, bits, 4, factor, shape);
+    for (unsigned w = 5; w <= 24; w++) {
+        cuzk__msm_shape s;
+        shape_of(c->n, bits, w, factor, &s);
+        if (msm_cost(&s) < msm_cost(shape)) *shape = s;
+    }
 }
 
 /* The largest table within the limit that still saves 3 % over the next. */
@@ -129,7 +136,7 @@ static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size
         if (f > 1 && (c->n * f * point_bytes > limit || c->n * f >> 31)) break;
         cuzk__msm_shape s;
         choose_shape(c, bits, f, &s);
-        const double cost = msm_cost(c, bits, (unsigned)s.window, (unsigned)s.factor);
+        const double cost = msm_cost(&s);
         if (f == 1 || cost < best_cost * 0.97) {
             best = f;
             best_cost = cost;
@@ -165,68 +172,84 @@ static cuzk_status build_table(cuzk_cuda_msm *m, const void *bases, cuzk_err *er
     CUZK_CUDA(cudaMemcpyAsync(m->table, bases, bytes, cudaMemcpyDeviceToDevice, m->dev->stream));
     for (int k = 1; k < m->shape.factor; k++)
         CUZK_TRY(m->g->shift(m->dev, (char *)m->table + (size_t)(k - 1) * bytes,
-                             (char *)m->table + (size_t)k * bytes, m->shape.n,
-                             m->shape.window * m->shape.sets, err));
+                             (char *)m->table + (size_t)k * bytes, m->shape.n, m->shape.period,
+                             err));
     return CUZK_OK;
 }
 
-static cuzk_status set_cub_room(cuzk_cuda_msm *m, size_t digits, size_t lists, size_t buckets,
-                                cuzk_err *err) {
+static cuzk_status set_cub_room(cuzk_cuda_msm *m, size_t lists, size_t buckets, cuzk_err *err) {
     if (m->dev->ordinal != CUZK__NO_DEVICE)
-        return cuzk__msm_temp_bytes(digits, 32, lists, buckets, &m->sorter.temp_bytes, err);
-    const size_t sort = cuzk__cub_sort_room(digits > lists ? digits : lists);
-    const size_t scan = cuzk__cub_scan_room(buckets + 1);
-    m->sorter.temp_bytes = sort > scan ? sort : scan;
+        return cuzk__msm_temp_bytes(lists, buckets, &m->lists.temp_bytes, err);
+    const size_t sort = cuzk__cub_sort_room(lists), scan = cuzk__cub_scan_room(buckets + 1);
+    m->lists.temp_bytes = sort > scan ? sort : scan;
     return CUZK_OK;
+}
+
+static size_t resident_blocks(const cuzk_cuda_msm *m) {
+    return (size_t)(m->dev->info.sms * m->g->min_blocks);
+}
+
+static cuzk__msm_cut cut_of(const cuzk_cuda_msm *m) {
+    return {(uint32_t)m->g->threads, m->blocks * m->waves, m->most, m->lg_parts};
 }
 
 static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {
-    const cuzk__msm_shape *s = &m->shape;
-    const size_t batch_digits = s->n * (size_t)(s->factor * m->batch), buckets = m->all_buckets;
-    const size_t max_lists = m->lists.max_lists;
+    const size_t buckets = m->all_buckets, max_lists = m->lists.max_lists;
     CUZK_TRY(take_words(m, &m->index, m->digits, err));
-    CUZK_TRY(take_words(m, &m->first, buckets + (size_t)s->sets, err));
-    for (int i = 0; i < 3; i++)
-        CUZK_TRY(take_words(m, &m->offset[i], buckets + 1, err));
+    CUZK_TRY(take_words(m, &m->first, buckets + 1, err));
+    CUZK_TRY(take_words(m, &m->lists.offset, buckets + 1, err));
     for (int i = 0; i < 2; i++) {
         CUZK_TRY(take_words(m, &m->lists.key[i], max_lists, err));
         CUZK_TRY(take_words(m, &m->lists.slot[i], max_lists, err));
-        CUZK_TRY(take_words(m, &m->sorter.keys[i], batch_digits, err));
     }
     uint32_t *ranges;
     CUZK_TRY(take_words(m, &ranges, max_lists * 2, err));
     m->lists.ranges = (uint2 *)ranges;
     CUZK_TRY(take_words(m, &ranges, max_lists * 2, err));
     m->lists.unordered = (uint2 *)ranges;
-    const size_t merge = MSM_MERGE_CAP, longest = m->cap > merge ? m->cap : merge;
-    CUZK_TRY(take_words(m, &m->turned,
-                        m->digits + longest * MSM_LISTS_PER_THREAD * (size_t)m->g->threads, err));
-    CUZK_TRY(take_words(m, &ranges, 2 * (max_lists / (size_t)m->g->threads + 1), err));
-    m->chunks = (uint2 *)ranges;
-    uint32_t *bias;
-    CUZK_TRY(take_words(m, &bias, s->n * 10, err));
-    m->sorter.bias = (uint64_t *)bias;
-    CUZK_TRY(take_words(m, &m->sorter.flips, s->n / 32 + 1, err));
-    CUZK_TRY(take_words(m, &m->sorter.values, batch_digits, err));
-    CUZK_TRY(set_cub_room(m, batch_digits, max_lists, buckets, err));
-    return take(m, &m->sorter.temp, m->sorter.temp_bytes, err);
+    const cuzk__msm_cut cut = cut_of(m);
+    CUZK_TRY(take_words(m, &m->turned, m->digits + (size_t)m->cap * cut.unit * cut.most, err));
+    CUZK_TRY(take_words(m, &ranges, 4 * ((size_t)cut.count + 1), err));
+    m->chunks = (uint4 *)ranges;
+    CUZK_TRY(set_cub_room(m, max_lists, buckets, err));
+    return take(m, &m->lists.temp, m->lists.temp_bytes, err);
+}
+
+static cuzk_status take_sorter(cuzk_cuda_msm *m, cuzk_err *err) {
+    const cuzk__msm_shape *s = &m->shape;
+    const size_t batch_digits = s->n * (size_t)(s->factor * m->batch);
+    cuzk__msm_sorter *sorter = &m->sorter;
+    uint32_t *words;
+    CUZK_TRY(cuzk__msm_plan_sort(m->dev, s, sorter, err));
+    const size_t bins = (size_t)s->sets << sorter->lg_bins;
+    CUZK_TRY(take_words(m, &sorter->bias, s->n * 9, err));
+    CUZK_TRY(take_words(m, &sorter->flips, s->n / 32 + 1, err));
+    CUZK_TRY(take_words(m, &sorter->start, bins + 1, err));
+    CUZK_TRY(take_words(m, &sorter->cursor, bins, err));
+    CUZK_TRY(take_words(m, &sorter->next, (size_t)m->batch * s->buckets, err));
+    CUZK_TRY(take_words(m, &sorter->values, batch_digits, err));
+    CUZK_TRY(take_words(m, &words, batch_digits / 2 + 1, err));
+    sorter->low = (uint16_t *)words;
+    return CUZK_OK;
+}
+
+/* The square of a set's buckets: 2^high rows of 2^low. */
+static int lg_low(const cuzk_cuda_msm *m) {
+    return m->shape.window / 2;
+}
+static int lg_high(const cuzk_cuda_msm *m) {
+    return m->shape.window - 1 - lg_low(m);
 }
 
 static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
-    const size_t point = m->g->point_bytes, xyzz = m->g->xyzz_bytes;
-    const size_t resident = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads);
-    /* one more than lists: the point at infinity, for buckets without digits in folds */
-    CUZK_TRY(take(m, &m->sums[0], (m->lists.max_lists + 1) * point, err));
-    const size_t merged = m->lists.max_lists / MSM_MERGE_CAP + m->lists.max_lists / 2 + 1;
-    CUZK_TRY(take(m, &m->sums[1], merged * point, err));
-    CUZK_TRY(take(m, &m->sums[2], merged * point, err));
-    CUZK_TRY(take(m, &m->acc, resident * MSM_LISTS_PER_THREAD * point, err));
-    CUZK_TRY(take(m, &m->prefix, resident * MSM_LISTS_PER_THREAD * point / 2, err));
-    const size_t sets = (size_t)m->shape.sets * (m->fold ? 2 : 1);
-    const size_t slices = sets << m->lg_slices, modes = m->result_bytes / xyzz;
-    CUZK_TRY(take(m, &m->slice_acc, slices * xyzz, err));
-    CUZK_TRY(take(m, &m->slice_run, slices * xyzz, err));
-    CUZK_TRY(take(m, &m->partial, modes * (((size_t)1 << m->lg_slices) / 256 + 1) * xyzz, err));
+    const size_t point = m->g->point_bytes;
+    const size_t kept = ((size_t)m->blocks * (size_t)m->g->threads * m->most) << m->lg_parts;
+    const size_t lines = ((size_t)1 << lg_low(m)) + ((size_t)1 << lg_high(m));
+    CUZK_TRY(take(m, &m->sums, m->lists.max_lists * point, err));
+    CUZK_TRY(take(m, &m->acc, kept * point, err));
+    CUZK_TRY(take(m, &m->prefix, kept * point / 2, err));
+    if (m->lg_parts) CUZK_TRY(take(m, &m->halves, kept / 2 * point, err));
+    CUZK_TRY(take(m, &m->grid, (size_t)m->shape.sets * lines * m->g->xyzz_bytes, err));
     return take(m, &m->result, m->result_bytes, err);
 }
 
@@ -234,6 +257,7 @@ static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
  * bytes are counted. */
 static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
     CUZK_TRY(take_lists(m, err));
+    CUZK_TRY(take_sorter(m, err));
     CUZK_TRY(take_points(m, err));
     if (is_measuring(m->dev)) return CUZK_OK;
     CUZK_CUDA(cudaMallocHost(&m->host_result, m->result_bytes));
@@ -242,45 +266,52 @@ static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* Lists: a bucket of uniform scalars is one list, or few enough to give every thread 24, if that
- * leaves lists of 16 or more. The longest list decides how long its block works: one list is not
- * longer than uniform scalars make (four standard deviations above the average); of `parts` lists
- * each is at most 1 / (parts - 1/2) of the average, so that most buckets have just `parts` and none
- * of them one less that is much longer (2^22 points: 77 rounds in two chunks instead of 64).
- * Slices: 4 to 64 buckets, about 2^16 threads. */
+/* Lists: a bucket of uniform scalars is one list (nearly always: it is not longer than eight
+ * standard deviations above the average), unless there are too few buckets: then each is cut into
+ * `parts` lists, of at most 1 / (parts - 1/2) of the average, so that most buckets have just
+ * `parts` and none of them one less that is much longer. Buckets of a narrow set hold twice the
+ * average of the others, and those of the top window up to a third more, as no scalar reaches its
+ * last digits.
+ * Chunks: of a single one for each block the longest lists share a multiprocessor with average
+ * ones, which measured better than two; many are taken as blocks get ready. */
 static void choose_cuts(cuzk_cuda_msm *m) {
-    const size_t want = (size_t)(m->dev->info.sms * m->g->min_blocks * m->g->threads) * 24;
-    const size_t average = m->digits / m->all_buckets + 1;
+    const cuzk__msm_shape *s = &m->shape;
+    const size_t threads = resident_blocks(m) * (size_t)m->g->threads;
+    const size_t average = s->n * (size_t)s->factor / s->buckets + 1;
+    const size_t longest = s->narrow ? 2 * average : average + average / 3;
     size_t root = 1;
-    while (root * root < average)
+    while (root * root < longest)
         root++;
-    size_t parts = (want + m->all_buckets - 1) / m->all_buckets;
-    if (parts < 2 && average > 64) parts = 2;
-    size_t cap = parts < 2 ? average + 4 * root + 1 : 2 * average / (2 * parts - 1) + 1;
-    if (cap < 16) cap = 16;
+    const size_t used = (size_t)used_buckets(s);
+    const size_t parts = (threads * MSM_LISTS_WANTED + used - 1) / used;
+    size_t cap = parts < 2 ? longest + 8 * root + 1 : 2 * average / (2 * parts - 1) + 1;
+    if (cap < MSM_SHORTEST_CAP) cap = MSM_SHORTEST_CAP;
     m->cap = (uint32_t)cap;
-    m->lists.max_lists = m->all_buckets + m->digits / cap + 1;
+    m->used_buckets = (uint32_t)used;
+    m->lists.max_lists = used + m->digits / cap + 1;
+    const size_t units = m->lists.max_lists / (size_t)m->g->threads + 1;
+    m->blocks = (uint32_t)(units < resident_blocks(m) ? units : resident_blocks(m));
+    const size_t lists = parts < 2 ? used : m->digits * parts / average;
+    const size_t each = lists / threads, all = (units + m->blocks - 1) / m->blocks;
+    size_t waves = 1, most = 2 * each + 8;
+    if (each > MSM_LISTS_ALONE) {
+        waves = (each + MSM_LISTS_CHUNK - 1) / MSM_LISTS_CHUNK;
+        if (waves < 3) waves = 3;
+        most = MSM_LISTS_MOST;
+    }
+    if (most * waves < all) most = (all + waves - 1) / waves;
+    if (most > units) most = units;
+    m->waves = (uint32_t)waves;
+    m->most = (uint32_t)most;
+    m->lg_parts = 0;
+    while (m->lg_parts < MSM_LG_PARTS && each << (m->lg_parts + 1) <= MSM_PARTS_WANTED &&
+           m->digits / lists >> (m->lg_parts + 1) >= MSM_SHORTEST_PART)
+        m->lg_parts++;
     m->batch = 1;
     while (m->batch < m->shape.sets &&
            cuzk__msm_digits_of(&m->shape, 0, m->batch + 1) <= MSM_BATCH_DIGITS)
         m->batch++;
-    int lg_buckets = m->shape.window - 1;
-    uint32_t points = m->all_buckets;
-    m->fold = msm_folds(&m->config) && m->all_buckets >= MSM_FOLD_LEAST &&
-              lg_buckets >= 2 * MSM_FOLD_BITS + 2 && m->digits >= 2 * (size_t)m->all_buckets;
-    if (m->fold) {
-        lg_buckets -= MSM_FOLD_BITS;
-        points = 2 * (m->all_buckets >> MSM_FOLD_BITS);
-    }
-    int lg_len = 2;
-    while (lg_len < 6 && points >> (lg_len + 1) >= 60000)
-        lg_len++;
-    const int most = m->fold ? lg_buckets - MSM_FOLD_BITS : lg_buckets;
-    if (lg_len > most) lg_len = most; /* a slice of columns belongs to one column */
-    m->lg_slice_len = lg_len;
-    m->lg_slices = lg_buckets - lg_len;
-    const size_t sets = (size_t)m->shape.sets * (m->fold ? 2 : 1);
-    m->result_bytes = sets * (2 + (size_t)m->lg_slices) * m->g->xyzz_bytes;
+    m->result_bytes = (size_t)m->shape.sets * (size_t)m->shape.window * m->g->xyzz_bytes;
 }
 
 cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cuda_msm_config *c,
@@ -352,14 +383,14 @@ cuzk_status cuzk_cuda_msm_fork(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_c
 
 void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
     if (!m) return;
-    void *owned[] = {m->table,         m->index,         m->first,          m->offset[0],
-                     m->offset[1],     m->offset[2],     m->lists.key[0],   m->lists.key[1],
-                     m->lists.slot[0], m->lists.slot[1], m->lists.ranges,   m->lists.unordered,
-                     m->sorter.bias,   m->sorter.flips,  m->sorter.keys[0], m->sorter.keys[1],
-                     m->sorter.values, m->sorter.temp,   m->sums[0],        m->sums[1],
-                     m->sums[2],       m->acc,           m->prefix,         m->slice_acc,
-                     m->slice_run,     m->partial,       m->result,         m->turned,
-                     m->chunks};
+    cuzk__msm_lists *l = &m->lists;
+    cuzk__msm_sorter *sorter = &m->sorter;
+    void *owned[] = {m->table,     m->index,       m->first,      l->offset,     l->key[0],
+                     l->key[1],    l->slot[0],     l->slot[1],    l->ranges,     l->unordered,
+                     l->temp,      sorter->bias,   sorter->flips, sorter->start, sorter->cursor,
+                     sorter->next, sorter->values, sorter->low,   m->turned,     m->chunks,
+                     m->sums,      m->acc,         m->prefix,     m->halves,     m->grid,
+                     m->result};
     for (void *p : owned)
         cuzk_cuda_free(m->dev, p);
     for (int i = 0; i < MSM_EVENTS; i++)
@@ -377,103 +408,42 @@ void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *m, cuzk_cuda_msm_info *out) {
     out->scratch_bytes = m->scratch_bytes;
 }
 
-/* Sums the lists of one level into sums; `equal`: they have the same length. */
-static cuzk_status sum_lists(cuzk_cuda_msm *m, const void *points, const uint32_t *index,
-                             const cuzk__msm_lists *l, uint32_t lists, void *sums, int level,
-                             bool equal, cuzk_err *err) {
-    const uint32_t resident = (uint32_t)(m->dev->info.sms * m->g->min_blocks);
-    const uint32_t threads = resident * (uint32_t)m->g->threads;
-    /* Equal shares: a multiple of the resident blocks, so that none is left over. Several chunks a
-     * block, where that leaves threads enough lists to share an inversion: a block that began with
-     * long lists then ends with short ones. */
-    const uint32_t full = threads * MSM_LISTS_PER_THREAD, each = lists / threads;
-    uint32_t waves = (lists + full - 1) / full;
-    if (!equal && waves < 3) waves = each >= 40 ? 3 : each >= 16 ? 2 : 1;
-    const uint32_t per_thread = (lists + threads * waves - 1) / (threads * waves);
-    const uint32_t chunk = per_thread * (uint32_t)m->g->threads;
-    const uint32_t chunks = (lists + chunk - 1) / chunk;
-    CUZK_TRY(
-        cuzk__msm_turn_lists(m->dev, index, l->ranges, lists, chunk, m->turned, m->chunks, err));
-    accumulate_args a = {};
-    a.points = (const uint4 *)points;
-    a.index = m->turned;
-    a.chunks = m->chunks;
-    a.slot = l->slot[1];
-    a.out = (uint4 *)sums;
-    a.acc = (uint4 *)m->acc;
-    a.prefix = (uint4 *)m->prefix;
-    a.counter = m->dev->counters + level;
-    a.lists = lists;
-    a.m = (int)per_thread;
-    a.sms = m->dev->info.sms;
-    return m->g->accumulate(m->dev, &a, (int)(chunks < resident ? chunks : resident), err);
-}
-
 static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const void *scalars,
                                cudaEvent_t read, cuzk_err *err) {
     CUZK_TRY(cuzk__msm_prepare_scalars(m->dev, s, &m->fr->modulus, scalars, &m->sorter, err));
     if (read) CUZK_CUDA(cudaEventRecord(read, m->dev->stream));
-    size_t origin = 0;
-    uint32_t *first = m->first;
     for (int set = 0; set < s->sets; set += m->batch) {
         const int count = s->sets - set < m->batch ? s->sets - set : m->batch;
-        CUZK_TRY(cuzk__msm_sort_sets(m->dev, s, set, count, &m->sorter, m->index, (uint32_t)origin,
-                                     first, err));
-        origin += cuzk__msm_digits_of(s, set, count);
-        first += (size_t)count * s->buckets + 1;
+        CUZK_TRY(cuzk__msm_sort_sets(m->dev, s, set, count, &m->sorter, m->index, m->first, err));
     }
     return CUZK_OK;
 }
 
-/* Leaves the sum of each bucket with digits in sums[0], at its first list's number offset[0].
- * *any: whether there is one. *parts: some buckets' lists are left to be added, few enough that
- * reduce does it faster than another level here. The buckets of the top window, which has fewer
- * bits and so fewer, larger buckets, have the most: 14 for 2^20 points of BN254, whose rounds here
- * took 0.9 ms. */
-static cuzk_status sum_buckets(cuzk_cuda_msm *m, bool *any, bool *parts, cuzk_err *err) {
-    cuzk__msm_lists l = m->lists;
-    uint32_t lists, most;
-    l.offset = m->offset[0];
-    CUZK_TRY(cuzk__msm_make_lists(m->dev, m->first, m->shape.buckets * (uint32_t)m->batch,
-                                  m->all_buckets, m->cap, 1, &l, &m->sorter, &lists, &most, err));
-    *any = lists != 0;
-    if (lists) CUZK_TRY(sum_lists(m, m->points, m->index, &l, lists, m->sums[0], 0, false, err));
-    *parts = !m->fold && most > 1 && most <= MSM_REDUCE_PARTS;
-    if (*parts) return CUZK_OK;
-    /* the partial sums of divided buckets, level by level */
-    int from = 0;
-    for (int level = 1; most > 1 && level < CUZK__CUDA_COUNTERS - 2; level++) {
-        const int to = from == 1 ? 2 : 1;
-        l.offset = m->offset[to];
-        CUZK_TRY(cuzk__msm_make_lists(m->dev, m->offset[from], UINT32_MAX, m->all_buckets,
-                                      MSM_MERGE_CAP, 2, &l, &m->sorter, &lists, &most, err));
-        CUZK_TRY(sum_lists(m, m->sums[from], NULL, &l, lists, m->sums[to], level, false, err));
-        CUZK_TRY(cuzk__msm_settle(m->dev, m->sums[0], m->offset[0], m->sums[to], m->offset[to],
-                                  m->all_buckets, m->g->point_bytes, err));
-        from = to;
-    }
-    return CUZK_OK;
-}
-
-/* Leaves the sums that combine needs in result. */
-static cuzk_status reduce_buckets(cuzk_cuda_msm *m, bool parts, cuzk_err *err) {
-    const cuzk__msm_shape *s = &m->shape;
-    if (!m->fold)
-        return m->g->reduce(m->dev, m->sums[0], m->offset[0], parts, s->buckets, (uint32_t)s->sets,
-                            m->lg_slices, m->slice_acc, m->slice_run, m->partial, m->result, err);
-    CUZK_TRY(cuzk__msm_fold_lists(m->dev, m->offset[0], m->all_buckets, s->window - 1,
-                                  MSM_FOLD_BITS, (uint32_t)m->lists.max_lists, m->index, &m->lists,
-                                  err));
-    /* every time: other plans may have the same scratch */
-    const size_t point = m->g->point_bytes;
-    CUZK_CUDA(
-        cudaMemsetAsync((char *)m->sums[0] + m->lists.max_lists * point, 0, point, m->dev->stream));
-    const uint32_t lists = 2 * (m->all_buckets >> MSM_FOLD_BITS);
-    CUZK_TRY(sum_lists(m, m->sums[0], m->index, &m->lists, lists, m->sums[1],
-                       CUZK__CUDA_COUNTERS - 2, true, err));
-    return m->g->reduce(m->dev, m->sums[1], NULL, false, s->buckets >> MSM_FOLD_BITS,
-                        2 * (uint32_t)s->sets, m->lg_slices, m->slice_acc, m->slice_run, m->partial,
-                        m->result, err);
+/* Leaves the sum of each bucket with digits in sums, at its first list's number. */
+static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, cuzk_err *err) {
+    const cuzk__msm_lists *l = &m->lists;
+    size_t bound = m->used_buckets + digits / m->cap + 1;
+    if (bound > digits) bound = digits;
+    const cuzk__msm_cut cut = cut_of(m);
+    CUZK_TRY(cuzk__msm_make_lists(m->dev, m->first, m->all_buckets, m->cap, bound, l, err));
+    CUZK_TRY(cuzk__msm_turn_lists(m->dev, m->index, l, l->offset + m->all_buckets, bound, &cut,
+                                  m->turned, m->chunks, err));
+    list_args a = {};
+    a.points = (const uint4 *)m->points;
+    a.index = m->turned;
+    a.chunks = m->chunks;
+    a.slot = l->slot[1];
+    a.out = (uint4 *)m->sums;
+    a.acc = (uint4 *)m->acc;
+    a.prefix = (uint4 *)m->prefix;
+    a.halves = (uint4 *)m->halves;
+    a.counter = m->dev->counters;
+    a.count = cut.count;
+    a.most = cut.most << cut.lg_parts;
+    a.lg_parts = cut.lg_parts;
+    a.sms = m->dev->info.sms;
+    CUZK_TRY(m->g->accumulate(m->dev, &a, (int)m->blocks, err));
+    return m->g->merge(m->dev, m->sums, l->offset, m->all_buckets, err);
 }
 
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
@@ -508,21 +478,19 @@ cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const ui
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
     CUZK_TRY(sort_digits(m, &run, scalars, read, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
-    bool parts;
-    CUZK_TRY(sum_buckets(m, any, &parts, err));
+    CUZK_TRY(sum_buckets(m, n * (size_t)run.windows, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    if (*any) {
-        CUZK_TRY(reduce_buckets(m, parts, err));
-        CUZK_CUDA(cudaMemcpyAsync(result, m->result, m->result_bytes, cudaMemcpyDeviceToHost,
-                                  dev->stream));
-    }
+    CUZK_TRY(m->g->reduce(dev, m->sums, m->lists.offset, (uint32_t)run.sets, lg_high(m), lg_low(m),
+                          m->grid, m->result, err));
+    CUZK_CUDA(
+        cudaMemcpyAsync(result, m->result, m->result_bytes, cudaMemcpyDeviceToHost, dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));
+    *any = true;
     return CUZK_OK;
 }
 
 void cuzk__cuda_msm_combine(const cuzk_cuda_msm *m, const void *result, cuzk_point *out) {
-    m->g->combine(result, (uint32_t)m->shape.sets, m->shape.window, m->lg_slices, m->lg_slice_len,
-                  m->fold ? m->shape.window - 1 - 2 * MSM_FOLD_BITS : -1, out);
+    m->g->combine(result, (uint32_t)m->shape.sets, m->shape.window, (uint32_t)m->shape.narrow, out);
 }
 
 cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,

@@ -196,5 +196,5 @@ void cuzk__cuda_bits_set_bases(cuzk_cuda_bits *p, const void *bases) {
 
 void cuzk__cuda_bits_combine(const cuzk__cuda_group_ops *g, const void *result, cuzk_point *out) {
     /* one set, no doublings: the plain sum to affine form */
-    g->combine(result, 1, 0, 0, 0, -1, out);
+    g->combine(result, 1, 1, 0, out);
 }

@@ -3,8 +3,9 @@
 #ifndef CUZK_BACKEND_CUDA_MSM_GROUP_CUH
 #define CUZK_BACKEND_CUDA_MSM_GROUP_CUH
 
+#include "backend/cuda/accumulate_lists.cuh"
 #include "backend/cuda/cuda_internal.h"
-#include "backend/cuda/msm_points.cuh"
+#include "backend/cuda/msm_reduce.cuh"
 
 #include <string.h>
 
@@ -20,16 +21,17 @@ template <class G, int NT, int MINB> struct msm_group {
 
     static cuzk_status prepare(cuzk_err *err) {
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
-        CUZK_CUDA(cudaFuncSetAttribute(accumulate<E, NT, MINB>, attr, SHARED));
+        CUZK_CUDA(cudaFuncSetAttribute(accumulate_lists<E, NT, MINB>, attr, SHARED));
         CUZK_CUDA(cudaFuncSetAttribute(choose<E, NT, MINB>, attr, SHARED));
         CUZK_CUDA(cudaFuncSetAttribute(shift_points<G>, attr, POINT_SHARED));
         CUZK_CUDA(cudaFuncSetAttribute(add_constant<G>, attr, POINT_SHARED));
+        CUZK_CUDA(cudaFuncSetAttribute(merge_lists<G>, attr, POINT_SHARED));
         return CUZK_OK;
     }
 
     static cuzk_status run_accumulate(const cuzk_cuda *dev, const void *args, int grid,
                                       cuzk_err *err) {
-        accumulate<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const accumulate_args *)args);
+        accumulate_lists<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const list_args *)args);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -54,20 +56,31 @@ template <class G, int NT, int MINB> struct msm_group {
         return CUZK_OK;
     }
 
+    static cuzk_status merge(const cuzk_cuda *dev, void *sums, const uint32_t *offset,
+                             uint32_t buckets, cuzk_err *err) {
+        const unsigned grid = (buckets + POINT_THREADS - 1) / POINT_THREADS;
+        merge_lists<G>
+            <<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>((affine *)sums, offset, buckets);
+        CUZK_CUDA_LAUNCHED();
+        return CUZK_OK;
+    }
+
     static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
-                              bool parts, uint32_t buckets, uint32_t sets, int lg_slices, void *acc,
-                              void *run, void *partial, void *result, cuzk_err *err) {
-        const uint32_t threads = sets << lg_slices, modes = 2 + (uint32_t)lg_slices;
-        reduce_slices<G><<<(threads + 127) / 128, 128, 0, dev->stream>>>(
-            (const affine *)sums, offset, parts, buckets, lg_slices, sets, (xyzz *)acc,
-            (xyzz *)run);
+                              uint32_t sets, int lg_high, int lg_low, void *lines, void *result,
+                              cuzk_err *err) {
+        const uint32_t all = (1u << lg_high) + (1u << lg_low);
+        const uint32_t blocks = (uint32_t)dev->info.sms * 3;
+        int lg = 0; /* of the lines that a block sums */
+        while (lg < 3 && lg < lg_high && (size_t)all * sets >> (lg + 1) >= blocks)
+            lg++;
+        const int shared = POINT_THREADS * (int)sizeof(xyzz);
+        sum_lines<G>
+            <<<dim3((all + (1u << lg) - 1) >> lg, sets), POINT_THREADS, shared, dev->stream>>>(
+                (const affine *)sums, offset, lg_high, lg_low, lg, (xyzz *)lines);
         CUZK_CUDA_LAUNCHED();
-        const uint32_t chunks = ((1u << lg_slices) + SUM_BLOCK - 1) / SUM_BLOCK;
-        sum_slices<G><<<dim3(chunks, modes, sets), SUM_THREADS, SUM_SHARED, dev->stream>>>(
-            (const xyzz *)acc, (const xyzz *)run, lg_slices, (xyzz *)partial);
-        CUZK_CUDA_LAUNCHED();
-        sum_partials<G><<<modes * sets, SUM_THREADS, SUM_SHARED, dev->stream>>>(
-            (const xyzz *)partial, chunks, (xyzz *)result);
+        sum_bits<G>
+            <<<dim3(1 + (unsigned)(lg_high + lg_low), sets), POINT_THREADS, shared, dev->stream>>>(
+                (const xyzz *)lines, lg_high, lg_low, (xyzz *)result);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -93,8 +106,8 @@ template <class G, int NT, int MINB> struct msm_group {
     }
 
     static constexpr cuzk__cuda_group_ops ops() {
-        return {sizeof(affine), sizeof(xyzz), NT,     MINB,  prepare, run_accumulate,
-                run_choose,     sum_points,   reduce, shift, plus,    G::combine};
+        return {sizeof(affine), sizeof(xyzz), NT,     MINB,  prepare, run_accumulate, run_choose,
+                sum_points,     merge,        reduce, shift, plus,    G::combine};
     }
 };
 

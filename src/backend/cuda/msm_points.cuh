@@ -1,6 +1,5 @@
-/* Kernels over points other than accumulate(): bucket reduction, multiples of bases, and the
- * addition of one point to many. G is a group (CUZK_GPU_GROUP), whose XYZZ formulas are those of
- * curve/ec.inl.h. */
+/* Kernels over points: plain sums, multiples of bases, and the addition of one point to many. G is
+ * a group (CUZK_GPU_GROUP), whose XYZZ formulas are those of curve/ec.inl.h. */
 #ifndef CUZK_BACKEND_CUDA_MSM_POINTS_CUH
 #define CUZK_BACKEND_CUDA_MSM_POINTS_CUH
 
@@ -35,32 +34,6 @@ namespace cuzk_gpu {
         }                                                                                          \
         static constexpr auto combine = cuzk__cuda_combine_##name;                                 \
     };
-
-/* Thread (set, s): sums over slice s of a set's buckets, b from its end to its begin:
- * run = sum B_b, acc = sum (b - begin + 1) B_b. The sum of bucket b is at offset[b] if offset[b+1]
- * is larger; parts: it is the sum of all that stand between. */
-template <class G>
-__global__ __launch_bounds__(128) void reduce_slices(const typename G::affine *sums,
-                                                     const uint32_t *offset, bool parts,
-                                                     uint32_t buckets, int lg_slices, uint32_t sets,
-                                                     typename G::xyzz *acc, typename G::xyzz *run) {
-    const uint32_t at = blockIdx.x * 128 + threadIdx.x;
-    if (at >> lg_slices >= sets) return;
-    const uint32_t set = at >> lg_slices, s = at & ((1u << lg_slices) - 1);
-    const uint32_t len = buckets >> lg_slices, begin = set * buckets + s * len;
-    typename G::xyzz a, r;
-    G::clear(&a);
-    G::clear(&r);
-    for (uint32_t b = begin + len; b-- > begin;) {
-        uint32_t v = offset ? offset[b] : b, end = offset ? offset[b + 1] : b + 1;
-        if (!parts && end > v) end = v + 1;
-        for (; v < end; v++)
-            G::add_affine(&r, &sums[v]);
-        G::add(&a, &r);
-    }
-    acc[at] = a;
-    run[at] = r;
-}
 
 enum { SUM_THREADS = 64, SUM_SERIAL = 4, SUM_BLOCK = SUM_THREADS * SUM_SERIAL };
 
@@ -97,31 +70,6 @@ static __device__ __forceinline__ void block_sum(uint64_t *shared, typename G::x
         const uint64_t *m = (const uint64_t *)mine;
         CUZK_UNROLL for (int i = 0; i < (int)(sizeof(typename G::xyzz) / 8); i++) w[i] = m[i];
     }
-}
-
-/* Block (chunk, mode, set). Mode 0: partial sum of acc over all slices of the set; mode 1: of run;
- * mode j + 2: of run over the slices whose number has bit j, so that
- * sum_s s run_s = sum_j 2^j (mode j + 2). */
-template <class G>
-__global__ __launch_bounds__(SUM_THREADS) void sum_slices(const typename G::xyzz *acc,
-                                                          const typename G::xyzz *run,
-                                                          int lg_slices,
-                                                          typename G::xyzz *partial) {
-    extern __shared__ uint64_t words[];
-    const uint32_t mode = blockIdx.y, set = blockIdx.z, slices = 1u << lg_slices;
-    const bool some = mode > 1;
-    const uint32_t count = some ? slices / 2 : slices, j = mode - 2;
-    const typename G::xyzz *in = (mode ? run : acc) + (size_t)set * slices;
-    typename G::xyzz x;
-    G::clear(&x);
-    for (uint32_t k = 0; k < SUM_SERIAL; k++) {
-        const uint32_t i = blockIdx.x * SUM_BLOCK + k * SUM_THREADS + threadIdx.x;
-        if (i >= count) break;
-        const uint32_t s = some ? (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1)) : i;
-        const typename G::xyzz y = in[s];
-        G::add(&x, &y);
-    }
-    block_sum<G>(words, &x, &partial[((size_t)set * gridDim.y + mode) * gridDim.x + blockIdx.x]);
 }
 
 /* Block i: the sum of in[i*count .. (i+1)*count). */

@@ -256,7 +256,22 @@ static const char *plain_of(const cuzk_gpu_slot *s) {
     return view_of(s)->plain ? view_of(s)->plain : s->full;
 }
 
-/* The sum of listed points: chosen, added, and on their way to the host. */
+/* The sum of listed points, on its way to the host. */
+static cuzk_status queue_list_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
+    const cuzk__gpu_query *q = &key_of(s)->query[id];
+    const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
+    const cuzk__gpu_result *to = &s->result[id];
+    const cuzk_cuda *dev = lane->dev;
+    if (lane->many)
+        return cuzk__cuda_bits_queue_list(lane->many, lane->list, lane->counts, to->last, err);
+    CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
+    CUZK_CUDA(
+        cudaMemcpyAsync(to->last, lane->last, last_bytes(q), cudaMemcpyDeviceToHost, dev->stream));
+    return CUZK_OK;
+}
+
+/* Chooses the points of a list, and queues their sum, unless a sorted sum goes first: that takes
+ * longer, and much of it leaves the device room for others. */
 static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *scalars,
                               cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
@@ -281,15 +296,8 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
         s->bytes_out += 8;
     }
     CUZK_CUDA(cudaEventRecord(work_of(s)->read[id], dev->stream));
-    if (lane->many) {
-        s->bytes_out += q->ops->xyzz_bytes;
-        return cuzk__cuda_bits_queue_list(lane->many, lane->list, lane->counts, to->last, err);
-    }
-    CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
-    CUZK_CUDA(
-        cudaMemcpyAsync(to->last, lane->last, last_bytes(q), cudaMemcpyDeviceToHost, dev->stream));
-    s->bytes_out += last_bytes(q);
-    return CUZK_OK;
+    s->bytes_out += lane->many ? q->ops->xyzz_bytes : last_bytes(q);
+    return lane->msm ? CUZK_OK : queue_list_sum(s, id, err);
 }
 
 /* One sum after `after`; a sorted one is driven later. */
@@ -435,6 +443,7 @@ static cuzk_status drive_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err)
         CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_COUNTED)));
         CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, lane->rest, lane->map, to->counts[1], NULL,
                                       to->sorted, &to->any, err));
+        CUZK_TRY(queue_list_sum(s, id, err));
     }
     CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), lane->dev->stream));
     return CUZK_OK;

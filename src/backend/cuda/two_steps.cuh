@@ -8,8 +8,8 @@
 /* Pinned bytes that a run of this plan leaves. */
 size_t cuzk__cuda_msm_result_bytes(const cuzk_cuda_msm *m);
 /* cuzk_cuda_msm_run_some up to the last kernel and the copy to `result`, pinned memory of
- * cuzk__cuda_msm_result_bytes: waits for the counts on the way only. *any: whether result will hold
- * anything; else the sum is infinity. read: NULL, or recorded once the scalars have been read. */
+ * cuzk__cuda_msm_result_bytes: waits for nothing. *any: whether result will hold anything; else the
+ * sum is infinity. read: NULL, or recorded once the scalars have been read. */
 cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
                                  size_t n, cudaEvent_t read, void *result, bool *any,
                                  cuzk_err *err) CUZK_MUST_CHECK;

@@ -26,7 +26,8 @@ cuzk_status cuzk__gpu_work_open(cuzk_gpu_backend *b, cuzk_err *err) {
     for (cuzk_cuda *&aux : w->aux)
         CUZK_TRY(cuzk__cuda_open_lane(&aux, b->dev, true, err));
     for (int id = 0; id < CUZK__QUERIES; id++)
-        CUZK_TRY(cuzk__cuda_open_lane(&w->lane[id], b->dev, id == CUZK__Q_H, err));
+        CUZK_TRY(cuzk__cuda_open_lane(&w->lane[id], b->dev, id == CUZK__Q_H || id == CUZK__Q_B2,
+                                      err)); /* the longest */
     CUZK_CUDA(cudaStreamCreateWithFlags(&w->end, cudaStreamNonBlocking));
     for (cudaEvent_t &e : w->read)
         CUZK_CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));

@@ -1,0 +1,221 @@
+/* Sums of lists of equal work: accumulate.cuh's rounds over chunks of sorted lists. DESIGN
+ *
+ * Lists come sorted by length, longest first. A chunk is m lists for each thread of a block, and
+ * takes as many rounds as its longest list has elements; chunks are cut (msm_lists.cu) so that the
+ * product of m and that length is the same for all: a block with long lists has few of them. Blocks
+ * take chunks from a counter.
+ *
+ * A round costs an inversion, whatever m is; so each list is added up as 2^lg_parts parts side by
+ * side, each with every 2^lg_parts-th element, whose sums are then added in pairs: for twice the
+ * accumulators, half the rounds and one more. The layout of the elements is the same; the last
+ * round has fewer parts when the elements run out. */
+#ifndef CUZK_BACKEND_CUDA_ACCUMULATE_LISTS_CUH
+#define CUZK_BACKEND_CUDA_ACCUMULATE_LISTS_CUH
+
+#include "backend/cuda/accumulate.cuh"
+
+namespace cuzk_gpu {
+
+struct list_args {
+    const uint4 *points; /* affine, canonical, 2N words each; infinity is zeros */
+    /* List elements: point numbers, whose top bit negates. Lists are laid out for the threads that
+     * sum them, element after element (msm_lists.cuh): of a chunk whose threads have m lists each,
+     * element `round` of list i of thread t is word (round*m + i)*NT + t behind the chunk's first
+     * word, or NO_POINT when the list has ended. */
+    const uint32_t *index;
+    /* First word, length of the longest list, rank of the first list, m; m = 0 behind the last.
+     * chunks[count].x is the number of lists. */
+    const uint4 *chunks;
+    const uint32_t *slot; /* where the sum of the list of that rank goes in out */
+    uint4 *out;           /* affine, canonical, as points */
+    uint4 *acc, *prefix;  /* scratch: grid * most * NT coordinates pairs, and coordinates */
+    uint4 *halves;        /* scratch: half as many affine points as acc */
+    unsigned *counter;    /* zero at launch */
+    uint32_t count, most; /* chunks; accumulators of a thread at most: m << lg_parts */
+    int lg_parts;
+    int sms; /* multiprocessors: blocks b and b + sms share one */
+};
+
+#ifdef __CUDACC__
+/* The thread's number, read each time: kept in a register, it would push others out of them. */
+CUZK_GPU_D uint32_t own_number() {
+    uint32_t t;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
+    return t;
+}
+
+/* The lists of one thread; see thread_home. */
+template <class E, int NT> struct lists_cursor {
+    enum { SIGNED = 1 };
+    const list_args &a;
+    uint32_t home; /* of the block's accumulators, in units of NT */
+    uint32_t t;    /* the thread's number */
+    uint32_t at;   /* of the round's elements */
+    __device__ __forceinline__ uint32_t element(int i) const {
+        return __ldg(a.index + (at + (uint32_t)i * NT));
+    }
+    __device__ __forceinline__ const uint4 *point(uint32_t id) const {
+        return a.points + (size_t)(id == NO_POINT ? 0 : id & 0x7fffffffu) * (E::N / 2);
+    }
+    __device__ __forceinline__ uint4 *acc(int i) const {
+        return a.acc + ((home + (uint32_t)i) * (E::N / 2 * NT) + t);
+    }
+    __device__ __forceinline__ uint4 *prefix(int i) const {
+        return a.prefix + ((home + (uint32_t)i) * (E::N / 4 * NT) + t);
+    }
+};
+
+/* Half of the accumulators of one thread, as points to be added to the other half. */
+template <class E, int NT> struct halves_cursor : lists_cursor<E, NT> {
+    enum { SIGNED = 0 };
+    __device__ __forceinline__ uint32_t element(int i) const {
+        return (this->home / 2 + (uint32_t)i) * NT + this->t;
+    }
+    __device__ __forceinline__ const uint4 *point(uint32_t id) const {
+        return this->a.halves + (size_t)id * (E::N / 2);
+    }
+};
+
+/* x of each thread becomes its inverse: block_invert() with fewer products on its path. Products
+ * are halved down to 32 values, which `warp` multiplies and inverts; meanwhile the other warps go
+ * down again, from each product's complement, the product of all that it leaves out, to the
+ * complements of its two halves. The inverse of all times the complement of x is the inverse of x:
+ * after the inversion one product is left to do. What is derived from the thread's number is
+ * derived each time: hoisted out of the loop around it, it would take registers from the loops
+ * beside it. */
+template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t area, int warp) {
+    constexpr int N = E::N, WORKERS = NT / 32 - 1;
+    constexpr uint32_t AREA = stage<E, NT>::SIZE;
+    __shared__ uint32_t inverse[N];
+    const int t = (int)own_number(), lane = t & 31;
+    uint32_t y[N], base;
+    asm volatile("mov.u32 %0, %1;" : "=r"(base) : "r"(area));
+    E::settle(x);
+    put_shared<N, NT>(base + t * 16, x);
+    __syncthreads();
+    uint32_t level = base, next = base + AREA; /* products of 2 * half values, of half of them */
+#pragma unroll 1
+    for (int half = NT / 2; half >= 32; half >>= 1) {
+        if (t < half) {
+            get_shared<N, NT>(x, level + t * 16);
+            get_shared<N, NT>(y, level + (t + half) * 16);
+            E::mul(x, x, y);
+            put_shared<N, NT>(next + t * 16, x);
+        }
+        level = next;
+        next += half * 16;
+        __syncthreads();
+    }
+    const int worker = (t >> 5) - ((t >> 5) > warp);
+    if (t >> 5 == warp || worker == 0) {
+        uint32_t others[N];
+        get_shared<N, NT>(x, level + lane * 16);
+#pragma unroll 1
+        for (int j = 1; j < 32; j <<= 1) {
+            CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = __shfl_xor_sync(WARP_ALL, x[k], j);
+            if (t >> 5 != warp) {
+                if (j == 1)
+                    copy_words<N>(others, y);
+                else
+                    E::mul(others, others, y);
+            }
+            E::mul(x, x, y);
+        }
+        if (t >> 5 != warp) put_shared<N, NT>(base + 2 * AREA + lane * 16, others);
+    }
+    if (t >> 5 == warp) {
+        E::invert(x, base + 3 * AREA);
+        if (lane == 0) {
+            CUZK_UNROLL for (int k = 0; k < N; k++) inverse[k] = x[k];
+        }
+    } else {
+        uint32_t parent = base + 2 * AREA;
+#pragma unroll 1
+        for (int half = 32; half < NT; half <<= 1) {
+            const bool last = 2 * half == NT;
+            const uint32_t above = last ? base : level - 2 * half * 16;
+            const uint32_t child = last ? base + 4 * AREA : parent + half * 16;
+            asm volatile("bar.sync 1, %0;" ::"n"(WORKERS * 32) : "memory");
+            for (int v = worker; v < half / 16; v += WORKERS) {
+                const int k = v * 32 + lane;
+                get_shared<N, NT>(x, parent + (k & (half - 1)) * 16);
+                get_shared<N, NT>(y, above + (k ^ half) * 16);
+                E::mul(x, x, y);
+                put_shared<N, NT>(child + k * 16, x);
+            }
+            level = above;
+            parent = child;
+        }
+    }
+    __syncthreads();
+    CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = inverse[k];
+    get_shared<N, NT>(x, base + 4 * AREA + t * 16);
+    E::mul(x, x, y);
+}
+
+/* Adds a point to each of the thread's m accumulators. cursor(): made anew where it is used, as its
+ * parts would not stay in registers. */
+template <class E, int NT, class Cursor>
+CUZK_GPU_D void add_round(const Cursor &cursor, int m, uint32_t base, int sms) {
+    uint32_t inv[E::N];
+    {
+        const auto lists = cursor();
+        const stage<E, NT> s = {base + lists.t * 16};
+        forward<E, NT>(inv, lists, m, s);
+    }
+    block_inverse<E, NT>(inv, base, (int)(blockIdx.x / sms % (NT / 32)));
+    const auto lists = cursor();
+    const stage<E, NT> s = {base + lists.t * 16};
+    backward<E, NT>(inv, lists, m, s);
+}
+
+template <class E, int NT, int MINB>
+__global__ __launch_bounds__(NT, MINB) void accumulate_lists(const __grid_constant__ list_args a) {
+    extern __shared__ __align__(32) uint4 dynamic[];
+    __shared__ uint4 shared_chunk;
+    const volatile uint4 *chunk = &shared_chunk; /* read where used, for the same reason */
+    const uint32_t base = (uint32_t)__cvta_generic_to_shared(dynamic);
+    auto cursor = [&](uint32_t round) {
+        const uint32_t t = own_number();
+        return lists_cursor<E, NT>{a, blockIdx.x * a.most, t,
+                                   chunk->x + (round * chunk->w << a.lg_parts) * NT + t};
+    };
+    auto width = [&](uint32_t round) {
+        return (int)(chunk->w * min(1u << a.lg_parts, chunk->y - (round << a.lg_parts)));
+    };
+    while (true) {
+        if (own_number() == 0) shared_chunk = a.chunks[min(atomicAdd(a.counter, 1), a.count)];
+        __syncthreads();
+        if (chunk->w == 0) return;
+        {
+            const lists_cursor<E, NT> lists = cursor(0);
+            for (int i = 0; i < (int)(chunk->w << a.lg_parts); i++)
+                start_list<E, NT>(lists, i, i < width(0));
+        }
+#pragma unroll 1
+        for (uint32_t round = 1; round << a.lg_parts < chunk->y; round++)
+            add_round<E, NT>([&]() { return cursor(round); }, width(round), base, a.sms);
+#pragma unroll 1
+        for (int lg = a.lg_parts - 1; lg >= 0; lg--) {
+            auto halves = [&]() { return halves_cursor<E, NT>{cursor(0)}; };
+            {
+                const halves_cursor<E, NT> lists = halves();
+                for (int i = 0; i < (int)(chunk->w << lg); i++)
+                    finish_list<E, NT>((uint4 *)lists.point(lists.element(i)),
+                                       lists.acc(i + (int)(chunk->w << lg)));
+            }
+            __syncwarp();
+            add_round<E, NT>(halves, (int)(chunk->w << lg), base, a.sms);
+        }
+        const lists_cursor<E, NT> lists = cursor(0);
+        for (int i = 0; i < (int)chunk->w; i++)
+            if (const uint32_t rank = chunk->z + i * NT + lists.t; rank < a.chunks[a.count].x)
+                finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::N / 2), lists.acc(i));
+        __syncthreads();
+    }
+}
+#endif
+
+} // namespace cuzk_gpu
+
+#endif

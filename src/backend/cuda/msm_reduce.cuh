@@ -1,0 +1,173 @@
+/* From the sums of lists to what the host combines: the lists of a bucket are merged, and the
+ * buckets of a set summed by the bits of their numbers. */
+#ifndef CUZK_BACKEND_CUDA_MSM_REDUCE_CUH
+#define CUZK_BACKEND_CUDA_MSM_REDUCE_CUH
+
+#include "backend/cuda/msm_points.cuh"
+
+namespace cuzk_gpu {
+
+enum { REDUCE_THREADS = POINT_THREADS };
+
+/* A point in shared memory: 64-bit words REDUCE_THREADS apart (see put_shared_point). */
+template <class P> static __device__ __forceinline__ void put_words(uint64_t *shared, const P *p) {
+    const uint64_t *w = (const uint64_t *)p;
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++)
+        shared[i * REDUCE_THREADS + threadIdx.x] = w[i];
+}
+template <class P>
+static __device__ __forceinline__ void get_words(P *p, const uint64_t *shared, int at) {
+    uint64_t *w = (uint64_t *)p;
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] =
+        shared[i * REDUCE_THREADS + at];
+}
+
+template <class P> static __device__ __forceinline__ void put_point(P *out, const P *p) {
+    uint64_t *w = (uint64_t *)out;
+    const uint64_t *m = (const uint64_t *)p;
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = m[i];
+}
+
+/* Threads below `sums`, a power of two, get the sums of *mine of all threads whose number is theirs
+ * modulo `sums`; they stand in shared memory too. */
+template <class G>
+static __device__ __forceinline__ void block_sums(uint64_t *shared, typename G::xyzz *mine,
+                                                  int sums) {
+    put_words(shared, mine);
+    for (int h = REDUCE_THREADS / 2; h >= sums; h >>= 1) {
+        __syncthreads();
+        if ((int)threadIdx.x < h) {
+            typename G::xyzz y;
+            get_words(&y, shared, (int)threadIdx.x + h);
+            G::add(mine, &y);
+            put_words(shared, mine);
+        }
+    }
+}
+
+/* A set's buckets, b = (hi << lg_low) + lo, as a square. Block (k, set): the sums of 2^lg_lines of
+ * its lines: first the rows hi, then the columns lo. */
+template <class G>
+__global__ __launch_bounds__(REDUCE_THREADS) void sum_lines(const typename G::affine *sums,
+                                                            const uint32_t *offset, int lg_high,
+                                                            int lg_low, int lg_lines,
+                                                            typename G::xyzz *lines) {
+    extern __shared__ uint64_t words[];
+    const uint32_t rows = 1u << lg_high, columns = 1u << lg_low, set = blockIdx.y;
+    const uint32_t line = (blockIdx.x << lg_lines) + (threadIdx.x & ((1u << lg_lines) - 1));
+    const bool row = line < rows;
+    const uint32_t first = (set << (lg_high + lg_low)) + (row ? line << lg_low : line - rows);
+    const uint32_t length = row ? columns : rows, step = row ? 1 : columns;
+    typename G::xyzz x;
+    G::clear(&x);
+    for (uint32_t i = threadIdx.x >> lg_lines; i < length; i += REDUCE_THREADS >> lg_lines) {
+        const uint32_t b = first + i * step, v = offset[b];
+        if (offset[b + 1] > v) G::add_affine(&x, &sums[v]);
+    }
+    block_sums<G>(words, &x, 1 << lg_lines);
+    if (threadIdx.x >> lg_lines == 0) put_point(&lines[set * (rows + columns) + line], &x);
+}
+
+/* Block (mode, set): mode 0: the sum of all rows; mode k + 1: of the lines whose buckets have bit k
+ * in their number. */
+template <class G>
+__global__ __launch_bounds__(REDUCE_THREADS) void sum_bits(const typename G::xyzz *lines,
+                                                           int lg_high, int lg_low,
+                                                           typename G::xyzz *result) {
+    extern __shared__ uint64_t words[];
+    const uint32_t rows = 1u << lg_high, columns = 1u << lg_low;
+    const int mode = (int)blockIdx.x, k = mode - 1, set = (int)blockIdx.y;
+    const bool all = mode == 0, column = !all && k < lg_low;
+    const int j = column ? k : k - lg_low;
+    const typename G::xyzz *in = lines + (size_t)set * (rows + columns) + (column ? rows : 0);
+    const uint32_t count = all ? rows : (column ? columns : rows) / 2;
+    typename G::xyzz x;
+    G::clear(&x);
+    for (uint32_t i = threadIdx.x; i < count; i += REDUCE_THREADS) {
+        const typename G::xyzz y =
+            in[all ? i : (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1))];
+        G::add(&x, &y);
+    }
+    block_sums<G>(words, &x, 1);
+    if (threadIdx.x == 0) put_point(&result[(size_t)set * gridDim.x + mode], &x);
+}
+
+/* *a = the affine form of *p for each thread of a block of REDUCE_THREADS; one inversion. base: the
+ * shared address of stage<E, REDUCE_THREADS>::BYTES. */
+template <class G>
+static __device__ __forceinline__ void block_affine(typename G::affine *a,
+                                                    const typename G::xyzz *p, uint32_t base) {
+    typedef typename G::E E;
+    constexpr int N = E::N;
+    uint32_t z[N], t[N], x[N], y[N];
+    split_limbs<N>(z, (const uint64_t *)&p->zzz);
+    const bool infinite = words_zero<N>(z);
+    if (infinite) E::one(z);
+    block_inverse<E, REDUCE_THREADS>(z, base, 0);
+    /* 1/zz = (zz/zzz)^2 as zz^3 = zzz^2 */
+    E::settle(z);
+    E::canon(z);
+    split_limbs<N>(t, (const uint64_t *)&p->zz);
+    E::mul(t, t, z);
+    E::canon(t);
+    E::sqr(t, t);
+    E::canon(t);
+    split_limbs<N>(x, (const uint64_t *)&p->x);
+    split_limbs<N>(y, (const uint64_t *)&p->y);
+    E::mul(x, x, t);
+    E::mul(y, y, z);
+    E::canon(x);
+    E::canon(y);
+    if (infinite) {
+        CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = 0;
+    }
+    join_words<N>((uint64_t *)&a->x, x);
+    join_words<N>((uint64_t *)&a->y, y);
+}
+
+enum { MERGE_SERIAL = 16 }; /* lists that one thread adds; more are added by its block */
+
+/* sums[offset[b]] = the sum of sums[offset[b] .. offset[b+1]), a thread for each bucket b. Buckets
+ * side by side go to different blocks: those with many lists often are neighbours. */
+template <class G>
+__global__ __launch_bounds__(REDUCE_THREADS) void merge_lists(typename G::affine *sums,
+                                                              const uint32_t *offset,
+                                                              uint32_t buckets) {
+    extern __shared__ uint4 dynamic[];
+    __shared__ uint2 range[REDUCE_THREADS];
+    uint64_t *words = (uint64_t *)dynamic;
+    const uint32_t t = threadIdx.x, b = t * gridDim.x + blockIdx.x;
+    uint32_t v = 0, n = 0;
+    if (b < buckets) {
+        v = offset[b];
+        n = offset[b + 1] - v;
+    }
+    if (!__syncthreads_or(n > 1)) return;
+    typename G::xyzz p;
+    G::clear(&p);
+    if (n > 1 && n <= MERGE_SERIAL)
+        for (uint32_t k = 0; k < n; k++)
+            G::add_affine(&p, &sums[v + k]);
+    range[t] = make_uint2(v, n);
+    if (__syncthreads_or(n > MERGE_SERIAL)) {
+        for (uint32_t k = 0; k < REDUCE_THREADS; k++) {
+            const uint2 r = range[k];
+            if (r.y <= MERGE_SERIAL) continue;
+            typename G::xyzz q;
+            G::clear(&q);
+            for (uint32_t i = t; i < r.y; i += REDUCE_THREADS)
+                G::add_affine(&q, &sums[r.x + i]);
+            block_sums<G>(words, &q, 1);
+            __syncthreads();
+            if (t == k) get_words(&p, words, 0);
+            __syncthreads();
+        }
+    }
+    typename G::affine a;
+    block_affine<G>(&a, &p, (uint32_t)__cvta_generic_to_shared(dynamic));
+    if (n > 1) sums[v] = a;
+}
+
+} // namespace cuzk_gpu
+
+#endif

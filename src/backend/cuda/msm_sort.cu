@@ -1,0 +1,508 @@
+/* See msm_sort.cuh. */
+#include "backend/cuda/msm_sort.cuh"
+
+#include "backend/cuda/block_scan.cuh"
+#include "backend/cuda/cub_room.h"
+
+namespace {
+
+using cuzk_gpu::exclusive_scan;
+using cuzk_gpu::prefix_sum;
+
+enum {
+    MOST_WINDOWS = 64,
+    MOST_LG_BINS = 11,
+    MOST_LG_LOW = 12, /* buckets of a bin */
+    COUNT_THREADS = 1024,
+    SCAN_THREADS = 1024,
+    SCAN_EACH = 8,
+    ITEMS = 8, /* of a thread in a tile */
+    WIDE_THREADS = 1024,
+    THIN_THREADS = 512,        /* where a block has less shared memory */
+    LG_BIN_TARGET = 14,        /* digits of a bin: at most so many, where bins suffice */
+    PLANNED_SHARED = 227 << 10 /* bytes of a block, of a device that is only planned for */
+};
+constexpr uint32_t NOTHING = 0xffffffffu;
+
+/* A window's digits. */
+struct window_of {
+    uint16_t bit;
+    uint8_t width, set;
+    uint32_t base; /* of the base numbers: multiple * stride */
+};
+
+struct scalar_args {
+    cuzk_u256 r, half;  /* modulus, r/2 rounded down */
+    uint64_t bias[5];   /* sum of 2^(c-1) at each window */
+    uint32_t multiples; /* of r that s + k r may have, k among them 0 */
+    const cuzk_u256 *scalars;
+    uint32_t *out, *flips, *counts;
+    size_t n;
+    int windows, lg_bins, lg_low;
+    uint32_t bins; /* of all sets */
+    window_of of[MOST_WINDOWS];
+};
+
+__device__ __forceinline__ bool below(const cuzk_u256 &a, const cuzk_u256 &b) {
+    uint64_t borrow = 0, d;
+    for (int i = 0; i < 4; i++)
+        borrow = cuzk_subb(&d, a.l[i], b.l[i], borrow);
+    return borrow != 0;
+}
+
+/* Adds 1 to c[k] and returns what was there, in order of lanes where a warp's k are all the same;
+ * NOTHING for k: leaves it. Every lane of the warp calls it. */
+__device__ __forceinline__ uint32_t claim(uint32_t *c, uint32_t k) {
+    const uint32_t k0 = __shfl_sync(0xffffffffu, k, 0), lane = threadIdx.x & 31;
+    if (__all_sync(0xffffffffu, k == k0)) {
+        if (k0 == NOTHING) return 0;
+        uint32_t before = 0;
+        if (lane == 0) before = atomicAdd(c + k0, 32u);
+        return __shfl_sync(0xffffffffu, before, 0) + lane;
+    }
+    return k == NOTHING ? 0 : atomicAdd(c + k, 1u);
+}
+
+/* The digit in the low `width` bits of v: its bucket, or NOTHING for 0. *negative: its sign. */
+__device__ __forceinline__ uint32_t bucket_of(uint32_t v, int width, bool *negative) {
+    const int32_t d = (int32_t)(v & ((1u << width) - 1)) - (1 << (width - 1));
+    *negative = d < 0;
+    return (uint32_t)(d < 0 ? -d : d) - 1;
+}
+
+/* s + k r for a full-size s, with another k for each number i. The scalar is the same modulo r, but
+ * where windows have bits to spare its top digit is as random as the others: of few bits, it would
+ * put very many points in each of few buckets. */
+__device__ __forceinline__ void spread(uint64_t *s, const scalar_args &a, size_t i) {
+    if (s[3] >> 48 == 0) return; /* small values stay small, and 0 has no digits */
+    const uint64_t k = (uint64_t)((uint32_t)i * 0x9e3779b1u) * a.multiples >> 32;
+    uint64_t carry = 0, high = 0;
+    for (int j = 0; j < 4; j++) {
+        const uint64_t low = k * a.r.l[j] + high; /* k is below 2^24 */
+        high = __umul64hi(k, a.r.l[j]) + (low < high);
+        carry = cuzk_addc(&s[j], s[j], low, carry);
+    }
+    s[4] += high + carry;
+}
+
+/* Signed digits without carries from window to window: s plus 2^(c-1) at each window of c bits has
+ * unsigned digits that are the signed ones plus 2^(c-1). They lie in [-2^(c-1), 2^(c-1)); no carry
+ * leaves the top window, as s is below half of what all windows hold. Words go to planes, so
+ * that a window's digits are read as whole lines. Each block counts its digits by bins. */
+__global__ __launch_bounds__(COUNT_THREADS,
+                             2) void bias_scalars(const __grid_constant__ scalar_args a) {
+    extern __shared__ uint32_t counts[];
+    for (uint32_t k = threadIdx.x; k < a.bins; k += COUNT_THREADS)
+        counts[k] = 0;
+    __syncthreads();
+    for (size_t i0 = blockIdx.x * (size_t)COUNT_THREADS; i0 < a.n;
+         i0 += gridDim.x * (size_t)COUNT_THREADS) {
+        const size_t i = i0 + threadIdx.x;
+        bool flip = false;
+        uint64_t v[5] = {0, 0, 0, 0, 0};
+        if (i < a.n) {
+            cuzk_u256 s = a.scalars[i];
+            flip = below(a.half, s);
+            if (flip) {
+                uint64_t borrow = 0;
+                for (int k = 0; k < 4; k++)
+                    borrow = cuzk_subb(&s.l[k], a.r.l[k], s.l[k], borrow);
+            }
+            for (int k = 0; k < 4; k++)
+                v[k] = s.l[k];
+            if (a.multiples > 1) spread(v, a, i);
+        }
+        uint64_t carry = 0;
+        for (int k = 0; k < 5; k++) {
+            carry = cuzk_addc(&v[k], v[k], a.bias[k], carry);
+            if (i < a.n && (k < 4 || v[4])) {
+                a.out[(size_t)(2 * k) * a.n + i] = (uint32_t)v[k];
+                if (k < 4) a.out[(size_t)(2 * k + 1) * a.n + i] = (uint32_t)(v[k] >> 32);
+            }
+        }
+        const uint32_t flips = __ballot_sync(0xffffffffu, flip);
+        if ((threadIdx.x & 31) == 0 && i < a.n) a.flips[i / 32] = flips;
+        for (int w = 0; w < a.windows; w++) {
+            const int width = a.of[w].width;
+            bool negative;
+            const uint32_t b = bucket_of((uint32_t)v[0], width, &negative);
+            if (b != NOTHING)
+                atomicAdd(counts + ((uint32_t)a.of[w].set << a.lg_bins) + (b >> a.lg_low), 1u);
+            for (int k = 0; k < 4; k++)
+                v[k] = v[k] >> width | v[k + 1] << (64 - width);
+            v[4] >>= width;
+        }
+    }
+    __syncthreads();
+    for (uint32_t k = threadIdx.x; k < a.bins; k += COUNT_THREADS)
+        if (counts[k]) atomicAdd(a.counts + k, counts[k]);
+}
+
+/* One block: start and cursor of each bin from its count, which is in cursor. */
+__global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uint32_t bins,
+                                                           uint32_t *start) {
+    __shared__ uint32_t warps[SCAN_THREADS / 32];
+    uint32_t origin = 0;
+    for (uint32_t b0 = 0; b0 < bins; b0 += SCAN_THREADS * SCAN_EACH) {
+        const uint32_t b = b0 + threadIdx.x * SCAN_EACH;
+        uint32_t c[SCAN_EACH], sum = 0, total;
+        for (int k = 0; k < SCAN_EACH; k++) {
+            c[k] = b + k < bins ? cursor[b + k] : 0;
+            sum += c[k];
+        }
+        uint32_t at = origin + prefix_sum<SCAN_THREADS>(sum, warps, &total);
+        for (int k = 0; k < SCAN_EACH; k++) {
+            if (b + k < bins) start[b + k] = cursor[b + k] = at;
+            at += c[k];
+        }
+        origin += total;
+    }
+    if (threadIdx.x == 0) start[bins] = origin;
+}
+
+struct move_args {
+    const uint32_t *bias, *flips, *map;
+    const uint32_t *start; /* of the batch's first bin */
+    uint32_t *cursor;      /* likewise */
+    uint32_t *next;
+    uint32_t *values, *index, *first;
+    uint16_t *low;
+    size_t n;
+    int lg_bins, lg_low;
+    uint32_t bins; /* of the batch */
+    window_of of[MOST_WINDOWS];
+};
+
+/* What a tile needs of shared memory: offsets and places of `kinds`, and words of `each` bytes. */
+__host__ __device__ constexpr size_t tile_bytes(int threads, uint32_t kinds, size_t each) {
+    return ((size_t)2 * kinds + 1) * 4 + (size_t)threads * ITEMS * each;
+}
+
+/* Room for the tile's elements of each kind: off are their counts, and become offsets in the tile;
+ * place[k] plus such an offset is where they go. */
+template <int NT>
+__device__ __forceinline__ void take_room(uint32_t *off, uint32_t *place, uint32_t kinds,
+                                          uint32_t *cursor, uint32_t origin, uint32_t *warps) {
+    exclusive_scan<NT>(off, kinds, warps);
+    for (uint32_t k = threadIdx.x; k < kinds; k += NT) {
+        const uint32_t count = off[k + 1] - off[k];
+        if (count) place[k] = atomicAdd(cursor + k, count) - off[k] - origin;
+    }
+    __syncthreads();
+}
+
+/* Row y of the grid: the digits of one window to their bins. */
+template <int NT>
+__global__ __launch_bounds__(NT, 2048 / NT) void partition(const __grid_constant__ move_args a) {
+    extern __shared__ uint32_t shared[];
+    __shared__ uint32_t warps[NT / 32];
+    const window_of of = a.of[blockIdx.y];
+    const uint32_t bins = 1u << a.lg_bins;
+    uint32_t *off = shared, *place = off + bins + 1, *value = place + bins;
+    uint16_t *low = (uint16_t *)(value + NT * ITEMS), *high = low + NT * ITEMS;
+    for (uint32_t k = threadIdx.x; k <= bins; k += NT)
+        off[k] = 0;
+    __syncthreads();
+    const uint32_t i0 = blockIdx.x * (uint32_t)(NT * ITEMS) + threadIdx.x, n = (uint32_t)a.n;
+    const int shift = of.bit % 32;
+    const bool straddles = shift + of.width > 32;
+    const uint32_t *words = a.bias + (size_t)(of.bit / 32) * a.n;
+    uint32_t key[ITEMS], rank[ITEMS]; /* bucket, top bit: negate */
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const uint32_t i = i0 + k * NT;
+        key[k] = NOTHING;
+        if (i < n) {
+            bool negative;
+            const uint32_t high = straddles ? words[a.n + i] : 0;
+            const uint32_t b =
+                bucket_of(__funnelshift_r(words[i], high, shift), of.width, &negative);
+            const bool flip = a.flips[i / 32] >> (i % 32) & 1;
+            if (b != NOTHING) key[k] = b | (negative != flip ? 0x80000000u : 0);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        rank[k] = claim(off, key[k] == NOTHING ? NOTHING : (key[k] & 0x7fffffffu) >> a.lg_low);
+    __syncthreads();
+    take_room<NT>(off, place, bins, a.cursor + ((uint32_t)of.set << a.lg_bins), a.start[0], warps);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        if (key[k] == NOTHING) continue;
+        const uint32_t i = i0 + k * NT;
+        const uint32_t b = key[k] & 0x7fffffffu, at = off[b >> a.lg_low] + rank[k];
+        value[at] = (of.base + (a.map ? a.map[i] : i)) | (key[k] & 0x80000000u);
+        low[at] = (uint16_t)(b & ((1u << a.lg_low) - 1));
+        high[at] = (uint16_t)(b >> a.lg_low);
+    }
+    __syncthreads();
+    for (uint32_t p = threadIdx.x; p < off[bins]; p += NT) {
+        const uint32_t to = place[high[p]] + p;
+        a.values[to] = value[p];
+        a.low[to] = low[p];
+    }
+}
+
+/* The part of a tile that lies in one bin. Positions are those of the batch. */
+struct bin_part {
+    uint32_t bin, from, to;
+};
+
+/* The part that begins at position p, which is in the batch. All threads get the same. */
+__device__ __forceinline__ bin_part part_at(const move_args &a, uint32_t p, uint32_t end) {
+    const uint32_t origin = a.start[0];
+    uint32_t low = 0, high = a.bins; /* start[low] <= p < start[high] */
+    while (high - low > 1) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (a.start[mid] - origin <= p)
+            low = mid;
+        else
+            high = mid;
+    }
+    const uint32_t bin_end = a.start[low + 1] - origin;
+    return {low, p, bin_end < end ? bin_end : end};
+}
+
+/* The tile's positions. */
+template <int NT> __device__ __forceinline__ uint2 tile_of(const move_args &a) {
+    const uint32_t count = a.start[a.bins] - a.start[0], from = blockIdx.x * (uint32_t)(NT * ITEMS);
+    const uint32_t to = from + NT * ITEMS;
+    return make_uint2(from, to < count ? to : count);
+}
+
+/* next[b] += the tile's digits of bucket b. */
+template <int NT>
+__global__ __launch_bounds__(NT) void count_buckets(const __grid_constant__ move_args a) {
+    extern __shared__ uint32_t shared[];
+    const uint32_t lows = 1u << a.lg_low;
+    const uint2 tile = tile_of<NT>(a);
+    for (uint32_t k = threadIdx.x; k < lows; k += NT)
+        shared[k] = 0;
+    for (uint32_t p = tile.x; p < tile.y;) {
+        const bin_part part = part_at(a, p, tile.y);
+        __syncthreads();
+        for (uint32_t q = part.from; q < part.to; q += NT) {
+            const uint32_t at = q + threadIdx.x;
+            if (at < part.to) atomicAdd(shared + a.low[at], 1u);
+        }
+        __syncthreads();
+        for (uint32_t k = threadIdx.x; k < lows; k += NT) {
+            if (shared[k]) atomicAdd(a.next + ((size_t)part.bin << a.lg_low) + k, shared[k]);
+            shared[k] = 0;
+        }
+        p = part.to;
+    }
+}
+
+/* Block b: where the buckets of bin b begin. */
+template <int NT>
+__global__ __launch_bounds__(NT) void place_buckets(const __grid_constant__ move_args a) {
+    extern __shared__ uint32_t shared[];
+    __shared__ uint32_t warps[NT / 32];
+    const uint32_t lows = 1u << a.lg_low, start = a.start[blockIdx.x];
+    const size_t bucket = (size_t)blockIdx.x << a.lg_low;
+    for (uint32_t k = threadIdx.x; k < lows; k += NT)
+        shared[k] = a.next[bucket + k];
+    __syncthreads();
+    exclusive_scan<NT>(shared, lows, warps);
+    for (uint32_t k = threadIdx.x; k < lows; k += NT)
+        a.first[bucket + k] = a.next[bucket + k] = start + shared[k];
+    if (blockIdx.x + 1 == a.bins && threadIdx.x == 0) a.first[bucket + lows] = a.start[a.bins];
+}
+
+/* The tile's digits to their buckets. */
+template <int NT>
+__global__ __launch_bounds__(NT, 2048 / NT) void scatter(const __grid_constant__ move_args a) {
+    extern __shared__ uint32_t shared[];
+    __shared__ uint32_t warps[NT / 32];
+    const uint32_t lows = 1u << a.lg_low;
+    const uint2 tile = tile_of<NT>(a);
+    uint32_t *off = shared, *place = off + lows + 1, *value = place + lows;
+    uint16_t *low = (uint16_t *)(value + NT * ITEMS);
+    for (uint32_t p = tile.x; p < tile.y;) {
+        const bin_part part = part_at(a, p, tile.y);
+        const uint32_t count = part.to - part.from;
+        for (uint32_t k = threadIdx.x; k <= lows; k += NT)
+            off[k] = 0;
+        uint32_t v[ITEMS], kind[ITEMS]; /* low bits of the bucket, above them the rank */
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const uint32_t q = threadIdx.x + k * NT;
+            kind[k] = NOTHING;
+            if (q < count) {
+                kind[k] = a.low[part.from + q];
+                v[k] = a.values[part.from + q];
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            kind[k] |= claim(off, kind[k]) << 16;
+        __syncthreads();
+        take_room<NT>(off, place, lows, a.next + ((size_t)part.bin << a.lg_low), 0, warps);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            if (kind[k] == NOTHING) continue;
+            const uint32_t at = off[kind[k] & 0xffff] + (kind[k] >> 16);
+            value[at] = v[k];
+            low[at] = (uint16_t)kind[k];
+        }
+        __syncthreads();
+        for (uint32_t q = threadIdx.x; q < count; q += NT)
+            a.index[place[low[q]] + q] = value[q];
+        __syncthreads();
+        p = part.to;
+    }
+}
+
+unsigned blocks_for(size_t items, size_t each) {
+    return (unsigned)((items + each - 1) / each);
+}
+
+/* Windows of a set: set, set + sets, ... */
+int windows_of(const cuzk__msm_shape *s, int set) {
+    return (s->windows - set + s->sets - 1) / s->sets;
+}
+
+window_of window_at(const cuzk__msm_shape *s, int w) {
+    const int set = w % s->sets, multiple = w / s->sets;
+    return {(uint16_t)(multiple * s->period + cuzk__msm_first_bit(s, set)),
+            (uint8_t)cuzk__msm_width(s, set), (uint8_t)set,
+            (uint32_t)((size_t)multiple * s->stride)};
+}
+
+/* As many k as keep s + k r below half of what the windows hold, for s <= r/2. */
+uint32_t multiples_of(const cuzk__msm_shape *s, const cuzk_u256 *r) {
+    const window_of top = window_at(s, s->windows - 1);
+    double room = 0.999 / ((double)r->l[3] + 1); /* of 2^(bits-1), in r */
+    for (int bit = 192; bit < top.bit + top.width - 1; bit++)
+        room *= 2;
+    return room < 2 ? 1 : room > 1 << 24 ? 1 << 24 : (uint32_t)room;
+}
+
+int lg_buckets(const cuzk__msm_shape *s) {
+    return s->window - 1;
+}
+
+template <int NT>
+cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, size_t digits,
+                       cuzk_err *err) {
+    const uint32_t bins = 1u << a.lg_bins, lows = 1u << a.lg_low;
+    const unsigned tiles = blocks_for(digits, NT * ITEMS);
+    partition<NT>
+        <<<dim3(blocks_for(a.n, NT * ITEMS), rows), NT, tile_bytes(NT, bins, 8), dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
+    count_buckets<NT><<<tiles, NT, lows * 4, dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
+    place_buckets<NT><<<a.bins, NT, (lows + 1) * 4, dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
+    scatter<NT><<<tiles, NT, tile_bytes(NT, lows, 6), dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
+template <int NT> cuzk_status allow_shared(cuzk_err *err) {
+    const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUZK_CUDA(
+        cudaFuncSetAttribute(partition<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_BINS, 8)));
+    CUZK_CUDA(cudaFuncSetAttribute(scatter<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_LOW, 6)));
+    return CUZK_OK;
+}
+
+} // namespace
+
+/* Bins of 2^13 to 2^14 digits where there are not too many or too few of them, nor more bins than
+ * buckets in each, and where a block can count those of all sets. */
+cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
+                                cuzk__msm_sorter *sorter, cuzk_err *err) {
+    const size_t digits = shape->n * (size_t)shape->factor;
+    const int least = lg_buckets(shape) > MOST_LG_LOW ? lg_buckets(shape) - MOST_LG_LOW : 0;
+    const bool there = dev->ordinal != CUZK__NO_DEVICE;
+    int shared = PLANNED_SHARED, lg = 0;
+    if (there)
+        CUZK_CUDA(
+            cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, dev->ordinal));
+    while (lg < MOST_LG_BINS && 2 * lg < lg_buckets(shape) + 1 && digits >> (lg + LG_BIN_TARGET))
+        lg++;
+    while (lg > least && (size_t)shape->sets << lg > (size_t)shared / 8)
+        lg--;
+    if (lg < least) lg = least;
+    sorter->lg_bins = lg;
+    sorter->threads = shared < 96 << 10 ? THIN_THREADS : WIDE_THREADS;
+    if (!there) return CUZK_OK;
+    CUZK_CUDA(cudaFuncSetAttribute(bias_scalars, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   shared - 1024));
+    return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(err)
+                                           : allow_shared<THIN_THREADS>(err);
+}
+
+cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
+                                      const cuzk_u256 *modulus, const void *scalars,
+                                      const cuzk__msm_sorter *sorter, cuzk_err *err) {
+    scalar_args a = {};
+    a.r = *modulus;
+    for (int i = 0; i < 4; i++)
+        a.half.l[i] = modulus->l[i] >> 1 | (i < 3 ? modulus->l[i + 1] << 63 : 0);
+    for (int w = 0; w < shape->windows; w++) {
+        a.of[w] = window_at(shape, w);
+        const int bit = a.of[w].bit + a.of[w].width - 1;
+        a.bias[bit / 64] |= (uint64_t)1 << (bit % 64);
+    }
+    a.multiples = multiples_of(shape, modulus);
+    a.scalars = (const cuzk_u256 *)scalars;
+    a.out = sorter->bias;
+    a.flips = sorter->flips;
+    a.counts = sorter->cursor;
+    a.n = shape->n;
+    a.windows = shape->windows;
+    a.lg_bins = sorter->lg_bins;
+    a.lg_low = lg_buckets(shape) - sorter->lg_bins;
+    a.bins = (uint32_t)shape->sets << sorter->lg_bins;
+    const size_t blocks = (a.n + COUNT_THREADS - 1) / COUNT_THREADS,
+                 most = (size_t)dev->info.sms * 2;
+    const unsigned grid = (unsigned)(blocks > most ? most : blocks);
+    CUZK_CUDA(cudaMemsetAsync(sorter->cursor, 0, (size_t)a.bins * 4, dev->stream));
+    bias_scalars<<<grid, COUNT_THREADS, (size_t)a.bins * 4, dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
+    place_bins<<<1, SCAN_THREADS, 0, dev->stream>>>(sorter->cursor, a.bins, sorter->start);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
+size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int count) {
+    size_t digits = 0;
+    for (int k = 0; k < count; k++)
+        digits += shape->n * (size_t)windows_of(shape, first_set + k);
+    return digits;
+}
+
+cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *shape, int first_set,
+                                int count, const cuzk__msm_sorter *sorter, uint32_t *index,
+                                uint32_t *first, cuzk_err *err) {
+    move_args a = {};
+    a.bias = sorter->bias;
+    a.flips = sorter->flips;
+    a.map = shape->map;
+    a.start = sorter->start + ((size_t)first_set << sorter->lg_bins);
+    a.cursor = sorter->cursor + ((size_t)first_set << sorter->lg_bins);
+    a.next = sorter->next;
+    a.values = sorter->values;
+    a.index = index;
+    a.first = first + (size_t)first_set * shape->buckets;
+    a.low = sorter->low;
+    a.n = shape->n;
+    a.lg_bins = sorter->lg_bins;
+    a.lg_low = lg_buckets(shape) - sorter->lg_bins;
+    a.bins = (uint32_t)count << sorter->lg_bins;
+    unsigned rows = 0;
+    for (int w = 0; w < shape->windows; w++) {
+        const int set = w % shape->sets - first_set;
+        if (set < 0 || set >= count) continue;
+        a.of[rows] = window_at(shape, w);
+        a.of[rows++].set = (uint8_t)set;
+    }
+    const size_t digits = cuzk__msm_digits_of(shape, first_set, count);
+    CUZK_CUDA(cudaMemsetAsync(sorter->next, 0, (size_t)count * shape->buckets * 4, dev->stream));
+    return sorter->threads == WIDE_THREADS ? move_tiles<WIDE_THREADS>(dev, a, rows, digits, err)
+                                           : move_tiles<THIN_THREADS>(dev, a, rows, digits, err);
+}
