@@ -320,6 +320,8 @@ static int proof_fits(const operation *op, const words *w, const cuzk_bench *b) 
 
 /* Whether the operation computes where it is told to. -1, or the exit code. */
 static int device_fits(const operation *op, const words *w, const cuzk_bench *b) {
+    const int code = proof_fits(op, w, b);
+    if (code >= 0) return code;
     const bool kernel = is_kernel(op, b);
     if (!b->device.cuda && !op->cpu)
         return cuzk_cli_usage("bench", "%s is for --device cuda", op->name);
@@ -335,8 +337,7 @@ static int device_fits(const operation *op, const words *w, const cuzk_bench *b)
 /* -1 when the options go with the operation; otherwise the exit code. */
 static int options_fit(const operation *op, const words *w, const cuzk_bench *b) {
     const bool ntt = strcmp(op->name, "ntt") == 0, kernel = is_kernel(op, b);
-    int code = proof_fits(op, w, b);
-    if (code < 0) code = device_fits(op, w, b);
+    const int code = device_fits(op, w, b);
     if (code >= 0) return code;
     if (op->n_files && !kernel && (w->log2 || names_a_kind(w)))
         return cuzk_cli_usage(
