@@ -1,5 +1,5 @@
 /* Coordinates of points inside the batch-affine kernel (accumulate.cuh): the operations it needs,
- * for G1 and G2 (lazy residues of Fp and Fp2). Each type E has
+ * for G1 (lazy residues of Fp) and G2 (canonical Fp2). Each type E has
  *
  *   N            words of a coordinate
  *   diff         r = p - a, p canonical, a an accumulator's coordinate
@@ -91,50 +91,12 @@ template <class F_> struct coord_fp {
     CUZK_GPU_D void invert(uint32_t *x, uint32_t scratch) { warp_invert<F>(x, scratch); }
 };
 
-/* An element of Fp2, c0 then c1, each below (BOUND + 0.02)p. */
-template <class F> struct pair_of {
-    static constexpr int BOUND = F::N == 12 ? 3 : 2;
-    uint32_t w[2 * F::N];
-};
-
-/* a - b, within the bound again. */
-template <class F> CUZK_GPU_HD void sub_lazy(uint32_t *r, const uint32_t *a, const uint32_t *b) {
-    constexpr int BOUND = pair_of<F>::BOUND;
-    sub_plus_kp<F, 3>(r, a, b);
-    reduce_loose<F, BOUND>(r);
-    if (BOUND == 2) reduce_loose<F, BOUND>(r); /* up to 5p */
-}
-
-/* c0 = a0 b0 - a1 b1, c1 = a0 b1 + a1 b0, each by one reduction: as many multiply-adds as three
- * products, and nothing to add or subtract around them. Before reduce_loose c0 is below 3.15p for
- * BLS12-381 and 2.91p for BN254, c1 below 2.86p and 2.54p. A call: G2's formulas would otherwise
- * not fit the instruction cache. */
+/* A product as a call: G2's formulas would otherwise not fit the instruction cache. */
+template <class F> struct words_of { uint32_t w[F::N]; };
 template <class F>
-static __host__ __device__ __noinline__ pair_of<F> pair_mul(pair_of<F> a, pair_of<F> b) {
-    constexpr int H = F::N, BOUND = pair_of<F>::BOUND;
-    pair_of<F> r;
-    uint32_t minus[H];
-    CUZK_UNROLL for (int i = 0; i < H; i++) minus[i] = F::kp(BOUND + 1, i);
-    sub_words<H>(minus, minus, b.w + H);
-    mont_mul_add<F>(r.w, a.w, b.w, a.w + H, minus);
-    mont_mul_add<F>(r.w + H, a.w, b.w + H, a.w + H, b.w);
-    reduce_loose<F, BOUND>(r.w);
-    if (BOUND == 2) reduce_loose<F, BOUND>(r.w + H);
-    return r;
-}
-
-/* c0 = (a0 + a1) (a0 - a1), c1 = 2 a0 a1. */
-template <class F> static __host__ __device__ __noinline__ pair_of<F> pair_sqr(pair_of<F> a) {
-    constexpr int H = F::N, BOUND = pair_of<F>::BOUND;
-    pair_of<F> r;
-    uint32_t s[H], d[H];
-    add_words<H>(s, a.w, a.w + H);
-    reduce_loose<F, BOUND>(s);
-    sub_lazy<F>(d, a.w, a.w + H);
-    mont_mul<F>(r.w, s, d);
-    mont_mul<F>(r.w + H, a.w, a.w + H);
-    add_words<H>(r.w + H, r.w + H, r.w + H);
-    reduce_loose<F, BOUND>(r.w + H);
+static __device__ __noinline__ words_of<F> mul_call(words_of<F> a, words_of<F> b) {
+    words_of<F> r;
+    mont_mul<F>(r.w, a.w, b.w);
     return r;
 }
 
@@ -142,65 +104,72 @@ template <class F_> struct coord_fp2 {
     typedef F_ F;
     static constexpr int H = F::N, N = 2 * H; /* c0 then c1 */
 
-    CUZK_GPU_HD void sub(uint32_t *r, const uint32_t *a, const uint32_t *b) {
-        sub_lazy<F>(r, a, b);
-        sub_lazy<F>(r + H, a + H, b + H);
+    CUZK_GPU_D void base_mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+        words_of<F> x, y;
+        copy_words<H>(x.w, a);
+        copy_words<H>(y.w, b);
+        x = mul_call<F>(x, y);
+        copy_words<H>(r, x.w);
     }
-    CUZK_GPU_HD void diff(uint32_t *r, const uint32_t *p, const uint32_t *a) { sub(r, p, a); }
-    CUZK_GPU_HD bool half_maybe_zero(uint32_t low) {
-        return low == 0 || low == F::kp(1, 0) || low == F::kp(2, 0) || low == F::kp(3, 0);
+    CUZK_GPU_D void sub(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+        sub_mod<F>(r, a, b);
+        sub_mod<F>(r + H, a + H, b + H);
     }
-    CUZK_GPU_HD bool maybe_zero(const uint32_t *d) {
-        return half_maybe_zero(d[0]) && half_maybe_zero(d[H]);
+    CUZK_GPU_D void diff(uint32_t *r, const uint32_t *p, const uint32_t *a) { sub(r, p, a); }
+    CUZK_GPU_D bool maybe_zero(const uint32_t *d) { return (d[0] | d[H]) == 0; }
+    /* Karatsuba: the sums are below 2p, their product below 4p^2/R + p < 2p, as are v0 and v1 once
+     * reduced below p; m + 2p - v0 - v1 is below 4p. */
+    CUZK_GPU_D void mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+        uint32_t v0[H], v1[H], sa[H], sb[H];
+        add_words<H>(sa, a, a + H);
+        add_words<H>(sb, b, b + H);
+        base_mul(sa, sa, sb);
+        base_mul(v0, a, b);
+        base_mul(v1, a + H, b + H);
+        reduce_exact<F, 1>(v0);
+        reduce_exact<F, 1>(v1);
+        sub_plus_kp<F, 2>(sa, sa, v0);
+        sub_words<H>(sa, sa, v1);
+        sub_mod<F>(r, v0, v1);
+        reduce_exact<F, 2>(sa);
+        reduce_exact<F, 1>(sa);
+        copy_words<H>(r + H, sa);
     }
-    CUZK_GPU_HD void mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
-        pair_of<F> x, y;
-        copy_words<N>(x.w, a);
-        copy_words<N>(y.w, b);
-        x = pair_mul<F>(x, y);
-        copy_words<N>(r, x.w);
+    CUZK_GPU_D void sqr(uint32_t *r, const uint32_t *a) {
+        uint32_t s[H], d[H], m[H];
+        add_words<H>(s, a, a + H);
+        sub_mod<F>(d, a, a + H);
+        base_mul(m, a, a + H);
+        base_mul(s, s, d);
+        reduce_exact<F, 1>(s);
+        reduce_exact<F, 1>(m);
+        copy_words<H>(r, s);
+        add_mod<F>(r + H, m, m);
     }
-    CUZK_GPU_HD void sqr(uint32_t *r, const uint32_t *a) {
-        pair_of<F> x;
-        copy_words<N>(x.w, a);
-        x = pair_sqr<F>(x);
-        copy_words<N>(r, x.w);
-    }
-    CUZK_GPU_HD void settle(uint32_t *) {}
-    CUZK_GPU_HD void x3(uint32_t *x, const uint32_t *ax, const uint32_t *px) {
+    CUZK_GPU_D void settle(uint32_t *) {}
+    CUZK_GPU_D void x3(uint32_t *x, const uint32_t *ax, const uint32_t *px) {
         sub(x, x, ax);
         sub(x, x, px);
     }
-    CUZK_GPU_HD void fall(uint32_t *r, const uint32_t *ax, const uint32_t *x3) { sub(r, ax, x3); }
-    CUZK_GPU_HD void y3(uint32_t *y, const uint32_t *ay) { sub(y, y, ay); }
-    CUZK_GPU_HD void neg(uint32_t *r, const uint32_t *y) {
+    CUZK_GPU_D void fall(uint32_t *r, const uint32_t *ax, const uint32_t *x3) { sub(r, ax, x3); }
+    CUZK_GPU_D void y3(uint32_t *y, const uint32_t *ay) { sub(y, y, ay); }
+    CUZK_GPU_D void neg(uint32_t *r, const uint32_t *y) {
         uint32_t zero[N];
         CUZK_UNROLL for (int i = 0; i < N; i++) zero[i] = 0;
         sub(r, zero, y);
-        canon(r);
     }
-    /* of a value below 4p */
-    CUZK_GPU_HD void canon_half(uint32_t *a) {
-        reduce_exact<F, 2>(a);
-        reduce_exact<F, 1>(a);
+    CUZK_GPU_D void canon(uint32_t *) {}
+    CUZK_GPU_D void twice(uint32_t *r, const uint32_t *a) {
+        add_mod<F>(r, a, a);
+        add_mod<F>(r + H, a + H, a + H);
     }
-    CUZK_GPU_HD void canon(uint32_t *a) {
-        canon_half(a);
-        canon_half(a + H);
-    }
-    CUZK_GPU_HD void twice(uint32_t *r, const uint32_t *a) {
-        add_words<H>(r, a, a);
-        add_words<H>(r + H, a + H, a + H);
-    }
-    CUZK_GPU_HD void thrice(uint32_t *r, const uint32_t *a) {
+    CUZK_GPU_D void thrice(uint32_t *r, const uint32_t *a) {
         uint32_t t[N];
         twice(t, a);
-        add_words<H>(r, t, a);
-        add_words<H>(r + H, t + H, a + H);
-        reduce_loose<F, pair_of<F>::BOUND>(r);
-        reduce_loose<F, pair_of<F>::BOUND>(r + H);
+        add_mod<F>(r, t, a);
+        add_mod<F>(r + H, t + H, a + H);
     }
-    CUZK_GPU_HD void one(uint32_t *r) {
+    CUZK_GPU_D void one(uint32_t *r) {
         CUZK_UNROLL for (int i = 0; i < H; i++) {
             r[i] = F::one(i);
             r[H + i] = 0;
@@ -208,17 +177,19 @@ template <class F_> struct coord_fp2 {
     }
     /* (c0 - c1 u) / (c0^2 + c1^2) */
     CUZK_GPU_D void invert(uint32_t *x, uint32_t scratch) {
-        pair_of<F> a, n;
-        copy_words<N>(a.w, x);
-        uint32_t minus[H];
-        mont_mul_add<F>(n.w, a.w, a.w, a.w + H, a.w + H);
-        canon_half(n.w);
-        warp_invert<F>(n.w, scratch);
-        reduce_exact<F, 1>(n.w);
-        CUZK_UNROLL for (int i = 0; i < H; i++) n.w[H + i] = minus[i] = 0;
-        a = pair_mul<F>(a, n);
-        copy_words<H>(x, a.w);
-        sub_lazy<F>(x + H, minus, a.w + H);
+        uint32_t n[H], t[H];
+        base_mul(n, x, x);
+        base_mul(t, x + H, x + H);
+        add_words<H>(n, n, t);
+        reduce_exact<F, 2>(n);
+        warp_invert<F>(n, scratch);
+        reduce_exact<F, 1>(n);
+        base_mul(x, x, n);
+        base_mul(t, x + H, n);
+        reduce_exact<F, 1>(x);
+        reduce_exact<F, 1>(t);
+        CUZK_UNROLL for (int i = 0; i < H; i++) n[i] = 0;
+        sub_mod<F>(x + H, n, t);
     }
 };
 #endif

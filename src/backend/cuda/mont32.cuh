@@ -14,10 +14,12 @@
 
 namespace cuzk_gpu {
 
-/* The first half of a step of CIOS: (even, odd) += a*b. `first`: the accumulators are empty. */
-template <int N>
-CUZK_GPU_HD void product_row(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b,
-                             bool first) {
+/* One step of CIOS: (even, odd) += a*b, then += p*m with m that clears even[0]. The caller swaps
+ * the two roles afterwards, which is the shift by one word. `first`: the accumulators are empty. */
+template <class F>
+CUZK_GPU_HD void mont_step(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b,
+                           bool first) {
+    constexpr int N = F::N;
     if (first) {
         CUZK_UNROLL for (int j = 0; j < N; j += 2) {
             mul_wide(odd[j], odd[j + 1], a[j + 1], b);
@@ -39,12 +41,6 @@ CUZK_GPU_HD void product_row(uint32_t *even, uint32_t *odd, const uint32_t *a, u
         }
         addc(odd[N - 1], 0);
     }
-}
-
-/* The second half: (even, odd) += p*m with m that clears even[0]. The caller swaps the two roles
- * afterwards, which is the shift by one word. */
-template <class F> CUZK_GPU_HD void reduce_row(uint32_t *even, uint32_t *odd) {
-    constexpr int N = F::N;
     const uint32_t m = even[0] * F::n0;
     mad_lo_cc(odd[0], F::kp(1, 1), m, odd[0]);
     madc_hi_cc(odd[1], F::kp(1, 1), m, odd[1]);
@@ -61,59 +57,18 @@ template <class F> CUZK_GPU_HD void reduce_row(uint32_t *even, uint32_t *odd) {
     addc(odd[N - 1], 0);
 }
 
-/* The accumulators after the last step. */
-template <int N> CUZK_GPU_HD void fold_rows(uint32_t *r, uint32_t *even, const uint32_t *odd) {
-    add_cc(even[0], odd[1]);
-    CUZK_UNROLL for (int i = 1; i < N - 1; i++) addc_cc(even[i], odd[i + 1]);
-    addc(even[N - 1], 0);
-    CUZK_UNROLL for (int i = 0; i < N; i++) r[i] = even[i];
-}
-
 /* r = a*b/R, bound a*b/R + p. r may alias a or b. */
 template <class F> CUZK_GPU_HD void mont_mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
     constexpr int N = F::N;
     uint32_t even[N], odd[N];
     CUZK_UNROLL for (int i = 0; i < N; i += 2) {
-        product_row<N>(even, odd, a, b[i], i == 0);
-        reduce_row<F>(even, odd);
-        product_row<N>(odd, even, a, b[i + 1], false);
-        reduce_row<F>(odd, even);
+        mont_step<F>(even, odd, a, b[i], i == 0);
+        mont_step<F>(odd, even, a, b[i + 1], false);
     }
-    fold_rows<N>(r, even, odd);
-}
-
-/* (even, odd) += a*b for accumulators that have room: one row of a product. */
-template <int N>
-CUZK_GPU_HD void add_row(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b) {
-    mad_lo_cc(odd[0], a[1], b, odd[0]);
-    madc_hi_cc(odd[1], a[1], b, odd[1]);
-    CUZK_UNROLL for (int j = 2; j < N; j += 2) {
-        madc_lo_cc(odd[j], a[j + 1], b, odd[j]);
-        madc_hi_cc(odd[j + 1], a[j + 1], b, odd[j + 1]);
-    }
-    mad_lo_cc(even[0], a[0], b, even[0]);
-    madc_hi_cc(even[1], a[0], b, even[1]);
-    CUZK_UNROLL for (int j = 2; j < N; j += 2) {
-        madc_lo_cc(even[j], a[j], b, even[j]);
-        madc_hi_cc(even[j + 1], a[j], b, even[j + 1]);
-    }
-    addc(odd[N - 1], 0);
-}
-
-/* r = (a*b + c*d)/R, bound (a*b + c*d)/R + p: two products for one reduction. a + c + p < R. r may
- * be any of them. */
-template <class F>
-CUZK_GPU_HD void mont_mul_add(uint32_t *r, const uint32_t *a, const uint32_t *b, const uint32_t *c,
-                              const uint32_t *d) {
-    constexpr int N = F::N;
-    uint32_t even[N], odd[N];
-    CUZK_UNROLL for (int i = 0; i < N; i++) {
-        uint32_t *x = i & 1 ? odd : even, *y = i & 1 ? even : odd;
-        product_row<N>(x, y, a, b[i], i == 0);
-        add_row<N>(x, y, c, d[i]);
-        reduce_row<F>(x, y);
-    }
-    fold_rows<N>(r, even, odd);
+    add_cc(even[0], odd[1]);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i++) addc_cc(even[i], odd[i + 1]);
+    addc(even[N - 1], 0);
+    CUZK_UNROLL for (int i = 0; i < N; i++) r[i] = even[i];
 }
 
 /* r = t/R for a double-length t, bound t/R + p. */
