@@ -152,6 +152,7 @@ static void on_worked(cuzk_engine *e, note *n) {
         k->plan.identity = k->asked.identity;
         k->load_ns = w->took;
         k->last_used = cuzk_now_ns();
+        answer_calls(e, k, false); /* before the step, in which it may have to go again */
     }
     if (w->load && w->device && w->fault == CUZK_FAULT_NONE) note_device_load(e, k, w->took);
     cuzk__shell_step(e,

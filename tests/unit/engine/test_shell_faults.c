@@ -464,6 +464,37 @@ static void keys_take_turns_when_memory_is_short(void **state) {
     assert_int_equal(cuzk_engine_preload(w.e, "mock-b", &already, &took, &w.err), CUZK_OK);
 }
 
+static void *ask_for_b(void *arg) {
+    bool already;
+    int64_t took;
+    cuzk_err err;
+    *(cuzk_status *)arg = cuzk_engine_preload(w.e, "mock-b", &already, &took, &err);
+    return NULL;
+}
+
+/* A key that was asked for and loaded can go at once, for a job that waits for its memory: who
+ * asked is told that it was loaded. */
+static void a_preloaded_key_that_goes_at_once(void **state) {
+    world_job j;
+    pthread_t thread;
+    cuzk_status st = CUZK_STATUS_BUG;
+    (void)state;
+    w.config.host_memory = UINT64_C(3) << 29; /* a key and a half */
+    w.config.pinned_memory = UINT64_C(1) << 29;
+    w.mock_config.device_memory = UINT64_C(5) << 30; /* the same there: mock-b is not loaded */
+    w.mock_config.key_load_ms = 300;
+    world_open();
+    submit(&j, "{\"key\": \"mock-a\"}");
+    await_done(&j);
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_b, &st), 0);
+    WAIT_FOR(mock_stats().key_frees == 1);
+    submit(&j, "{\"key\": \"mock-a\"}"); /* waits until mock-b has been loaded and has gone */
+    await_done(&j);
+    pthread_join(thread, NULL);
+    assert_int_equal(st, CUZK_OK);
+    assert_int_equal(mock_stats().key_frees, 2);
+}
+
 static void kept_keys_are_loaded_at_the_start(void **state) {
     static const char *const keys[] = {"mock-a", "mock-b"};
     world_job j;
@@ -579,6 +610,7 @@ int main(void) {
         TEST(a_key_that_vanishes),
         TEST(a_key_that_one_device_cannot_load),
         TEST(preload_and_evict),
+        TEST(a_preloaded_key_that_goes_at_once),
         TEST(a_key_that_is_used_again_was_evicted),
         TEST(a_device_is_lost_while_a_key_is_evicted),
         TEST(keys_take_turns_when_memory_is_short),
