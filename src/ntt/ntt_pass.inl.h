@@ -269,7 +269,9 @@ static void NT_(leaves)(void *arg, size_t begin, size_t end) {
     }
 }
 #else
-static void NT_(leaves_in)(const NT_(job) * job, FV_(t) * buf, size_t begin, size_t end) {
+/* Inlined, so that the compiler knows what buf does not overlap. */
+static inline __attribute__((always_inline)) void NT_(leaves_in)(const NT_(job) * job, FV_(t) * buf,
+                                                                 size_t begin, size_t end) {
     const size_t batches = ((size_t)1 << job->leaf) / FV_(LANES);
     for (size_t i = begin; i < end; i++) {
         cuzk_u256 *x = job->x + (i << job->leaf);
