@@ -133,6 +133,15 @@ static inline void submit(world_job *j, const char *meta) {
     submit_with(j, CUZK_ENGINE_CIRCOM, meta, (world_options){NULL, 0, 0});
 }
 
+/* A thread that asks for the key mock-b; arg: where it puts the answer, a cuzk_status. */
+static inline void *world_ask_for_b(void *arg) {
+    bool already;
+    int64_t took;
+    cuzk_err err;
+    *(cuzk_status *)arg = cuzk_engine_preload(w.e, "mock-b", &already, &took, &err);
+    return NULL;
+}
+
 static inline cuzk_engine_job view(const world_job *j) {
     cuzk_engine_job v;
     const cuzk_status st = cuzk_engine_get(w.e, j->id, &v, &w.err);

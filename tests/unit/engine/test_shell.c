@@ -300,14 +300,6 @@ static void unknown_and_unfinished_jobs(void **state) {
 }
 
 /* Stops at once, with work under way and callers who wait. */
-static void *wait_for_key(void *arg) {
-    bool already;
-    int64_t took;
-    cuzk_err err;
-    *(cuzk_status *)arg = cuzk_engine_preload(w.e, "mock-b", &already, &took, &err);
-    return NULL;
-}
-
 static void close_waits_for_nothing(void **state) {
     world_job j[3];
     pthread_t thread;
@@ -317,7 +309,7 @@ static void close_waits_for_nothing(void **state) {
     world_open();
     for (int i = 0; i < 3; i++)
         submit(&j[i], "{\"partitions\": 10, \"witness_ms\": 30000}");
-    assert_int_equal(pthread_create(&thread, NULL, wait_for_key, &st), 0);
+    assert_int_equal(pthread_create(&thread, NULL, world_ask_for_b, &st), 0);
     nap(50);
     const int64_t begin = cuzk_now_ns();
     world_stop();

@@ -464,14 +464,6 @@ static void keys_take_turns_when_memory_is_short(void **state) {
     assert_int_equal(cuzk_engine_preload(w.e, "mock-b", &already, &took, &w.err), CUZK_OK);
 }
 
-static void *ask_for_b(void *arg) {
-    bool already;
-    int64_t took;
-    cuzk_err err;
-    *(cuzk_status *)arg = cuzk_engine_preload(w.e, "mock-b", &already, &took, &err);
-    return NULL;
-}
-
 /* A key that was asked for and loaded can go at once, for a job that waits for its memory: who
  * asked is told that it was loaded. */
 static void a_preloaded_key_that_goes_at_once(void **state) {
@@ -486,7 +478,7 @@ static void a_preloaded_key_that_goes_at_once(void **state) {
     world_open();
     submit(&j, "{\"key\": \"mock-a\"}");
     await_done(&j);
-    assert_int_equal(pthread_create(&thread, NULL, ask_for_b, &st), 0);
+    assert_int_equal(pthread_create(&thread, NULL, world_ask_for_b, &st), 0);
     WAIT_FOR(mock_stats().key_frees == 1);
     submit(&j, "{\"key\": \"mock-a\"}"); /* waits until mock-b has been loaded and has gone */
     await_done(&j);
