@@ -12,6 +12,7 @@ Rules (pick some with --only, list them with --list):
               absolute path of somebody's machine
   scripts     shellcheck for shell, compiling for Python, `node --check` for JavaScript
   links       relative links in *.md lead to files that exist
+  settings    what the daemon reads as a setting, something of the daemon uses
 Generated files (their first line says so) are exempt from length and format; test data from
 all rules. Exit status: 0 clean, 1 violations, 2 usage or a missing tool."""
 
@@ -237,9 +238,23 @@ def check_links(tree):
                            f"the link {target} leads nowhere")
 
 
+def check_settings(tree):
+    table = "app/cuzkd/settings_table.c"
+    if table not in tree.names:
+        return
+    users = "".join(tree.read(name) for name in tree.c_files()
+                    if name.startswith("app/cuzkd/") and name != table)
+    code = blank_comments_and_strings(tree.read(table))
+    code = re.sub(r"^#define .*", "", code, flags=re.M)
+    for match in re.finditer(r"\b(?:AT|TEXT_OF)\((\w+)\)", code):
+        if not re.search(rf"(?:->|\.){match.group(1)}\b", users):
+            tree.error(table, code.count("\n", 0, match.start()) + 1,
+                       f"{match.group(1)} is read and has no effect")
+
+
 RULES = {"format": check_format, "banned": check_banned, "length": check_length,
          "complexity": check_complexity, "guards": check_guards, "text": check_text,
-         "scripts": check_scripts, "links": check_links}
+         "scripts": check_scripts, "links": check_links, "settings": check_settings}
 
 
 def main():

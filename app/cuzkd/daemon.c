@@ -134,7 +134,8 @@ static cuzk_status open_engine(daemon_state *d, cuzk_err *err) {
     char why[CUZKD_ADDRESSES];
     cuzk_engine_config c;
     cuzk_engine_config_init(&c);
-    cuzkd_settings_engine(s, &c, preload);
+    cuzkd_settings_engine(s, d->providers.ops.devices->count(d->providers.ops.devices_self), &c,
+                          preload);
     CUZK_TRY(cuzkd_settings_memory(s, "/", &c.host_memory, why, sizeof why, err));
     c.pinned_memory = s->pinned_max == CUZK_CFG_AUTO_VALUE || s->pinned_max > c.host_memory
                           ? c.host_memory / 2

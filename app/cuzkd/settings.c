@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/hostmem.h"
 #include "net/net.h"
@@ -218,9 +219,18 @@ cuzk_status cuzkd_settings_memory(const cuzkd_settings *s, const char *root, uin
     return CUZK_OK;
 }
 
-void cuzkd_settings_engine(const cuzkd_settings *s, cuzk_engine_config *out,
+/* Memory bounds it too, job by job: the scheduler sees to that. */
+static uint32_t witness_workers(const cuzkd_settings *s) {
+    const uint64_t cores = cuzk_cpu_count();
+    if (s->witness_workers) return (uint32_t)s->witness_workers;
+    return (uint32_t)(cores < s->max_witnesses ? cores : s->max_witnesses);
+}
+
+void cuzkd_settings_engine(const cuzkd_settings *s, uint32_t n_devices, cuzk_engine_config *out,
                            const char *preload[CUZK_CFG_LIST_ITEMS]) {
     out->state_dir = s->state_dir;
+    out->witness_workers = witness_workers(s);
+    out->max_ready = s->max_ready ? (uint32_t)s->max_ready : 2 * n_devices;
     out->workers_per_device = (uint32_t)s->gpu_workers;
     out->finishers = (uint32_t)s->finishers;
     out->verifiers = (uint32_t)s->verifiers;

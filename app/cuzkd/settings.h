@@ -91,8 +91,9 @@ cuzk_status cuzkd_each_address(const char *list,
                                cuzk_status (*put)(void *ctx, const char *address, cuzk_err *err),
                                void *ctx, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* The engine's configuration, but for devices and memory. preload points into s. */
-void cuzkd_settings_engine(const cuzkd_settings *s, cuzk_engine_config *out,
+/* The engine's configuration, but for devices and memory. Zeros are worked out: witness workers
+ * from the cores, waiting witnesses from n_devices. preload points into s. */
+void cuzkd_settings_engine(const cuzkd_settings *s, uint32_t n_devices, cuzk_engine_config *out,
                            const char *preload[CUZK_CFG_LIST_ITEMS]);
 
 #endif

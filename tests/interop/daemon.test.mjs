@@ -197,13 +197,15 @@ test('order is by priority, then submission', async (t) => {
   const d = await startDaemon(t, scratch(t), { set: { 'synthesis.workers': 1 } });
   const c = d.client();
   t.after(() => c.close());
-  const blocker = await c.SubmitProof(porep('blocker', { partitions: 1, compute_ms: 400 }));
+  // Holds the only synthesis worker until all are in the queue, however long that takes.
+  const blocker = await c.SubmitProof(porep('blocker', { partitions: 1, witness_ms: 60_000 }));
   await until(c, blocker.job_id, (j) => j.state === 'RUNNING');
   const ids = [];
   for (const priority of ['LOW', 'NORMAL', 'LOW', 'HIGH', 'CRITICAL', 'NORMAL']) {
-    const what = { partitions: 2, witness_ms: 40 };
+    const what = { partitions: 2, witness_ms: 100 };
     ids.push((await c.SubmitProof(porep(`p${ids.length}`, what, { priority }))).job_id);
   }
+  await c.CancelProof({ job_id: blocker.job_id });
   const ended = await Promise.all(
     ids.map(async (id) => {
       const states = await collect(c.WatchJob({ job_id: id }));

@@ -248,9 +248,10 @@ static void the_engine_is_told(void **state) {
              "hang_timeout = \"2m\"\n[scheduler]\nmax_jobs = 7\nfinishers = 4\nverifiers = 5\n"
              "[jobs]\nretention = \"1h\"\nretention_count = 9\nspool_max = \"1GiB\"\n"
              "[memory]\neviction_min_idle = \"3s\"\nwinning_reserve = \"64MiB\"\n"
-             "[srs]\npreload = [\"a\", \"b\"]\n[timeline]\nevents = 2048\n") != CUZK_OK)
+             "[srs]\npreload = [\"a\", \"b\"]\n[timeline]\nevents = 2048\n"
+             "[synthesis]\nworkers = 6\n[pipeline]\nmax_gpu_queue_depth = 11\n") != CUZK_OK)
         fail_msg("%s", err.msg);
-    cuzkd_settings_engine(&now, &c, preload);
+    cuzkd_settings_engine(&now, 3, &c, preload);
     assert_string_equal(c.state_dir, "/var/lib/cuzk");
     assert_true(c.workers_per_device == 3 && c.max_jobs == 7 && c.finishers == 4);
     assert_true(c.verifiers == 5 && c.quarantine_after == 5 && c.retention_jobs == 9);
@@ -259,6 +260,13 @@ static void the_engine_is_told(void **state) {
     assert_true(c.eviction_idle_ns == INT64_C(3000000000) && c.reserved_host == 64 << 20);
     assert_true(c.n_preload == 2 && c.trace_events == 2048);
     assert_string_equal(c.preload[1], "b");
+    assert_true(c.witness_workers == 6 && c.max_ready == 11);
+    if (with("[pipeline]\nmax_parallel_synthesis = 1\n") != CUZK_OK) fail_msg("%s", err.msg);
+    cuzkd_settings_engine(&now, 3, &c, preload);
+    assert_true(c.witness_workers == 1 && c.max_ready == 6);
+    if (with("[pipeline]\nmax_parallel_synthesis = 256\n") != CUZK_OK) fail_msg("%s", err.msg);
+    cuzkd_settings_engine(&now, 3, &c, preload);
+    assert_true(c.witness_workers >= 1 && c.witness_workers <= 256);
 }
 
 /* ---- devices ---- */
