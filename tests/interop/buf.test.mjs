@@ -98,6 +98,7 @@ async function everyCall(w, name) {
 
   const long = w.one('ProvingEngine/SubmitProof', porep(id('long'), { partitions: 9, witness_ms: 60000 }));
   w.one('ProvingEngine/CancelProof', { job_id: long.jobId });
+  assert.equal(w.one('ProvingEngine/AwaitProof', { job_id: long.jobId }).status, 'CANCELLED');
   assert.equal(w.one('Engine/GetJob', { job_id: id('long') }).state, 'JOB_CANCELLED');
 
   assert.match(w.one('ProvingEngine/GetMetrics').prometheusText, /^cuzk_proofs_completed_total \d/m);

@@ -343,7 +343,7 @@ test('SIGTERM checkpoints or finishes, SIGHUP reloads, one daemon a directory', 
   assert.equal(second.child.exitCode, 4);
 
   const c = d.client();
-  const long = await c.SubmitProof(porep('long', { partitions: 20, witness_ms: 50 }));
+  const long = await c.SubmitProof(porep('long', { partitions: 20, witness_ms: 400 }));
   await until(c, long.job_id, (j) => j.partitions_done > 0);
   config('[daemon]\nstop = "checkpoint"\n[logging]\nlevel = "debug"\n[scheduler]\nmax_jobs = 7\n');
   d.child.kill('SIGHUP');
