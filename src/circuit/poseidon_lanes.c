@@ -1,13 +1,13 @@
 /* DESIGN. Lane l of every vector belongs to hash l. Values are the witness's Montgomery forms
- * (R' = 2^256) in limbs of 52 bits. The matrices are prepared factors (Shoup, see
- * field/vec_ifma.inl.h), whose products keep the form; the S-box's products divide by 2^260, so one
+ * (R' = 2^256) in limbs of 52 bits. The matrices are prepared factors (see field/vec_ifma.inl.h),
+ * whose products keep the form, and a row of products is added up before it is reduced, by two
+ * steps, for which its factors are taken 2^52 fold; the S-box's products divide by 2^260, so one
  * operand is taken sixteenfold.
  *
  * Bounds, p the modulus, 2^260 = 35.3 p: what is stored is reduced below p + 2^215 and then
- * exactly; a product by a prepared factor is below 2 p + y p / 2^260, so a sum of 12 of reduced
- * elements is below 25 p, and one of elements below 25 p is below 33 p. Elements 1.. of the partial
- * rounds begin below 25 p and do not grow: 4 p are subtracted where they are above that, then less
- * than 2.1 p are added. An S-box squares less than 2 p, of which 16 times is below 2^260.
+ * exactly; a row of 12 products is below (60 + 1) p / 2^52 + p < 2 p. Elements 1.. of the partial
+ * rounds begin there and stay below 12 p + 2^212: 6 p are subtracted where they are above that,
+ * then less than 6 p are added. An S-box squares less than 2 p, of which 16 times is below 2^260.
  *
  * Compiled for AVX-512 IFMA; nothing here may run where cuzk_cpu_has_avx512_ifma() is false. */
 #include "circuit/poseidon_lanes.h"
@@ -31,9 +31,24 @@ struct lanes {
     uint64_t (*crc)[5];          /* limbs */
 };
 
-static void prepare_all(lv_tw_t *out, const cuzk_u256 *m, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        lv_make_tw(&out[i], &m[i]);
+/* For rows that are added up: 2^52 times the factors. */
+static void prepare_rows(lv_tw_t *out, const cuzk_u256 *m, size_t n) {
+    cuzk_u256 shift, v;
+    cuzk_bls12_381_fr_from_u64(&shift, UINT64_C(1) << CUZK__IFMA_BITS);
+    for (size_t i = 0; i < n; i++) {
+        cuzk_bls12_381_fr_mul(&v, &m[i], &shift);
+        lv_make_tw(&out[i], &v);
+    }
+}
+
+/* Of each partial round a row and t - 1 single factors. */
+static void prepare_sparse(lv_tw_t *out, const cuzk_poseidon *p) {
+    const cuzk_u256 *m = p->sparse;
+    for (uint32_t k = 0; k < p->n_partial; k++, m += 2 * p->t - 1, out += 2 * p->t - 1) {
+        prepare_rows(out, m, p->t);
+        for (uint32_t i = p->t; i < 2 * p->t - 1; i++)
+            lv_make_tw(&out[i], &m[i]);
+    }
 }
 
 cuzk_status cuzk__poseidon_lanes_new(void **out, const cuzk_poseidon *p) {
@@ -49,9 +64,9 @@ cuzk_status cuzk__poseidon_lanes_new(void **out, const cuzk_poseidon *p) {
     l->pre = l->mds + dense;
     l->sparse = l->pre + dense;
     l->crc = (uint64_t(*)[5])(l->sparse + sparse);
-    prepare_all(l->mds, p->mds, dense);
-    prepare_all(l->pre, p->pre, dense);
-    prepare_all(l->sparse, p->sparse, sparse);
+    prepare_rows(l->mds, p->mds, dense);
+    prepare_rows(l->pre, p->pre, dense);
+    prepare_sparse(l->sparse, p);
     for (size_t i = 0; i < keys; i++)
         lv_cut(l->crc[i], &p->crc[i]);
     *out = l;
@@ -140,18 +155,32 @@ static __attribute__((noinline)) void sbox(sinks *s, size_t *at, lv_t *x, const 
     put(s, (*at)++, x);
 }
 
-/* r = sum of x[i] f[i stride]. */
+/* t <- t / 2^52 modulo p, below p + t / 2^52, raw. */
+static inline __attribute__((always_inline)) void divide(__m512i t[5]) {
+    const __m512i q = lv_quotient(t[0]), zero = _mm512_setzero_si512();
+    __m512i up = _mm512_srli_epi64(_mm512_add_epi64(t[0], cuzk__ifma_set1(cuzk__ifma_mask)),
+                                   CUZK__IFMA_BITS);
+    for (int j = 1; j < 5; j++) {
+        t[j - 1] = _mm512_madd52lo_epu64(t[j], q, cuzk__ifma_set1(lv_k.p[j]));
+        t[j - 1] = _mm512_madd52hi_epu64(t[j - 1], q, cuzk__ifma_set1(lv_k.p[j - 1]));
+    }
+    t[0] = _mm512_add_epi64(t[0], up);
+    t[4] = _mm512_madd52hi_epu64(zero, q, cuzk__ifma_set1(lv_k.p[4]));
+}
+
+/* r = sum of x[i] times what f[i stride] was made of. */
 static __attribute__((noinline)) void dot(lv_t *r, const lv_t *x, const lv_tw_t *f, size_t stride,
                                           uint32_t n) {
-    __m512i sum[5], t[5];
+    __m512i l[5], h[6], t[5];
     for (int j = 0; j < 5; j++)
-        sum[j] = _mm512_setzero_si512();
+        l[j] = h[j + 1] = _mm512_setzero_si512();
     for (uint32_t i = 0; i < n; i++) {
-        lv_mul_raw(t, &x[i], &f[i * stride]);
-        for (int j = 0; j < 5; j++)
-            sum[j] = _mm512_add_epi64(sum[j], t[j]);
+        lv_low_column(&l[0], x[i].l, &f[i * stride]);
+        lv_high_columns(l, h, x[i].l, &f[i * stride]);
     }
-    lv_carry(r, sum);
+    lv_fold(t, l, h, lv_quotient(l[0]));
+    divide(t);
+    lv_carry(r, t);
 }
 
 static void mix_dense(lv_t *s, const lv_tw_t *m, uint32_t t) {
@@ -168,7 +197,7 @@ static __attribute__((noinline)) void mix_sparse(lv_t *s, const lv_tw_t *w_hat, 
         __m512i x[5], sum[5];
         lv_mul_raw(x, &s[0], &w_hat[t + i - 1]);
         memcpy(sum, s[i].l, sizeof sum);
-        lv_csub(sum, lv_k.p4);
+        lv_csub(sum, lv_k.p6);
         for (int j = 0; j < 5; j++)
             sum[j] = _mm512_add_epi64(sum[j], x[j]);
         lv_carry(&s[i], sum);

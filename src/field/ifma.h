@@ -13,13 +13,11 @@
  * Top limbs may be longer than the others where a value has more bits. */
 typedef struct cuzk__ifma5 {
     uint64_t p[5];
-    uint64_t neg_p[5];        /* 2^260 - p */
-    uint64_t m[5];            /* 2^-52 mod p */
-    uint64_t p3[5], p4[5];    /* 3p, 4p */
-    uint64_t neg_inv[5];      /* -1/p mod 2^260 */
-    uint64_t n0;              /* -1/p mod 2^52 */
-    uint64_t est;             /* floor(2^300 / p) */
-    uint64_t multiples[5][8]; /* [j][k]: limb j of k p */
+    uint64_t m[5];             /* 2^-52 mod p */
+    uint64_t p6[5], p7[5];     /* 6p, 7p */
+    uint64_t n0;               /* -1/p mod 2^52 */
+    uint64_t est;              /* floor(2^300 / p) */
+    uint64_t multiples[5][16]; /* [j][k]: limb j of k p */
 } cuzk__ifma5;
 
 /* Constants of a base field in five or eight limbs of 52 bits, R the radix. */

@@ -7,14 +7,15 @@
  *
  * Form. R = 2^260, p < 2^255 the modulus, 32p < R. Stored elements are canonical, Montgomery with
  * this R, in four 64-bit words. A batch has limbs below 2^52 and values that need not be
- * canonical: "loose" is below 7p + 2^212, "reduced" below 3p + 2^245.
+ * canonical: "loose" is below 12p + 2^212, "reduced" below 6p + 2^245.
  *
- * Product by a prepared factor w < p (Shoup; Harvey, Faster arithmetic for number-theoretic
- * transforms, 2014): with w' = floor(w R / p) and Q = floor(y w' / R), 0 <= y w - Q p < p + y p / R
- * for any y < R. What the columns below the fifth carry into y w' / R is dropped: less than
- * 8 2^208 / R, so the quotient used is Q or Q - 1 and y w - q p < 3p. Only its lowest five columns
- * are computed, with R - p in place of -p; they are left with their carries ("raw"), congruent to
- * the product modulo R.
+ * Product by a prepared factor w < p. Every limb y_i of the other operand has a multiple of its
+ * own, w_i = w 2^(52 (i + 1)) mod p, so that T = sum of y_i w_i = 2^52 y w modulo p is only one
+ * limb longer than p, below 5 2^52 p: one step of Montgomery's reduction, (T + q p) / 2^52 with q <
+ * 2^52, leaves less than 6p for any y < R. That takes 60 multiply-adds, where a quotient for the
+ * whole of y (Shoup; Harvey, Faster arithmetic for number-theoretic transforms, 2014) takes 84 or
+ * so. The product of q and p's lowest limb is not computed: it only rounds the lowest column up.
+ * Results are left with their carries ("raw").
  *
  * Product by an element b < p (Montgomery): four steps t <- (t + a b_i) / 2^52 take the low limb
  * t_0 times 2^-52 mod p instead of a multiple of p that cancels it, which needs no quotient; the
@@ -22,11 +23,11 @@
  * / R + 2p + 2^212 <= 3p + 2^212 for any a < R.
  *
  * ct takes loose x and y (y of any size where the factor is a prepared one): one conditional
- * subtraction leaves x <= 4p + 2^209, and x + y w as well as x - y w + 3p are loose. gs takes
- * reduced x and y: of their sum 3p is subtracted where its top limb says that it is above; a sum
- * that is not found to be above is below 3p + 2^210, and an excess e over 3p of both inputs grows
- * to 2e at most, so 32 levels after a load or a product (e < 2^212) it is below 2^245. x - y + 4p
- * is a factor below 8p. */
+ * subtraction leaves x <= 6p + 2^212, and x + y w as well as x - y w + 6p are loose. gs takes
+ * reduced x and y: of their sum 6p is subtracted where its top limb says that it is above; a sum
+ * that is not found to be above is below 6p + 2^210, and an excess e over 6p of both inputs grows
+ * to 2e at most, so 32 levels after a load or a product (e < 2^212) it is below 2^245. x - y + 7p
+ * is a factor below 14p. */
 
 #define FV_CAT2(a, b) a##_##b
 #define FV_CAT(a, b) FV_CAT2(a, b)
@@ -39,14 +40,13 @@ typedef struct FV_(t) {
     __m512i l[5];
 } FV_(t);
 typedef FE_(t) FV_(st_t);
-/* The factor and the quotient floor(w R / p). */
 typedef struct FV_(tw_t) {
-    uint64_t w[5], q[5];
+    uint64_t w[5][5]; /* [i]: w 2^(52 (i + 1)) mod p */
 } FV_(tw_t);
 
 static const cuzk__ifma5 FV_(k) = FV_CONSTS;
 
-/* Carries between the limbs of a number modulo R whose limbs are signed. */
+/* Carries between the limbs of a number below R whose limbs are signed. */
 FV_INLINE void FV_(carry)(FV_(t) * r, const __m512i t[5]) {
     __m512i c = t[0];
     for (int j = 0; j < 4; j++) {
@@ -71,62 +71,61 @@ FV_INLINE void FV_(csub)(__m512i t[5], const uint64_t c[5]) {
 #define LO(acc, a, b) acc = _mm512_madd52lo_epu64(acc, a, b)
 #define HI(acc, a, b) acc = _mm512_madd52hi_epu64(acc, a, b)
 
-/* The upper half of y times w', columns 4 to 9, in h[0..5]: low and high halves apart, so that
- * no chain of additions is long. */
-FV_INLINE void FV_(quotient)(__m512i q[5], const __m512i y[5], const __m512i w[5]) {
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i l0 = zero, l1 = zero, l2 = zero, l3 = zero, l4 = zero;
-    __m512i h0 = zero, h1 = zero, h2 = zero, h3 = zero, h4 = zero, h5 = zero;
-    LO(l0, y[0], w[4]), HI(h0, y[0], w[3]), HI(h1, y[0], w[4]);
-    LO(l0, y[1], w[3]), LO(l1, y[1], w[4]);
-    HI(h0, y[1], w[2]), HI(h1, y[1], w[3]), HI(h2, y[1], w[4]);
-    LO(l0, y[2], w[2]), LO(l1, y[2], w[3]), LO(l2, y[2], w[4]);
-    HI(h0, y[2], w[1]), HI(h1, y[2], w[2]), HI(h2, y[2], w[3]), HI(h3, y[2], w[4]);
-    LO(l0, y[3], w[1]), LO(l1, y[3], w[2]), LO(l2, y[3], w[3]), LO(l3, y[3], w[4]);
-    HI(h0, y[3], w[0]), HI(h1, y[3], w[1]), HI(h2, y[3], w[2]), HI(h3, y[3], w[3]);
-    HI(h4, y[3], w[4]);
-    LO(l0, y[4], w[0]), LO(l1, y[4], w[1]), LO(l2, y[4], w[2]), LO(l3, y[4], w[3]);
-    LO(l4, y[4], w[4]);
-    HI(h1, y[4], w[0]), HI(h2, y[4], w[1]), HI(h3, y[4], w[2]), HI(h4, y[4], w[3]);
-    HI(h5, y[4], w[4]);
-    /* The multiplier reads 52 bits: what is above them need not be cleared. */
-    const __m512i c0 = _mm512_srli_epi64(_mm512_add_epi64(l0, h0), CUZK__IFMA_BITS);
-    q[0] = _mm512_add_epi64(_mm512_add_epi64(l1, h1), c0);
-    q[1] = _mm512_add_epi64(_mm512_add_epi64(l2, h2), _mm512_srli_epi64(q[0], CUZK__IFMA_BITS));
-    q[2] = _mm512_add_epi64(_mm512_add_epi64(l3, h3), _mm512_srli_epi64(q[1], CUZK__IFMA_BITS));
-    q[3] = _mm512_add_epi64(_mm512_add_epi64(l4, h4), _mm512_srli_epi64(q[2], CUZK__IFMA_BITS));
-    q[4] = _mm512_add_epi64(h5, _mm512_srli_epi64(q[3], CUZK__IFMA_BITS));
+/* The lowest of the six columns of T. */
+FV_INLINE void FV_(low_column)(__m512i *t, const __m512i y[5], const FV_(tw_t) * f) {
+    LO(*t, y[0], cuzk__ifma_set1(f->w[0][0]));
+    LO(*t, y[1], cuzk__ifma_set1(f->w[1][0]));
+    LO(*t, y[2], cuzk__ifma_set1(f->w[2][0]));
+    LO(*t, y[3], cuzk__ifma_set1(f->w[3][0]));
+    LO(*t, y[4], cuzk__ifma_set1(f->w[4][0]));
 }
 
-/* Adds the lower half of a b: low halves of products to l[0..4], high ones to h[1..4]. */
-FV_INLINE void FV_(low_half)(__m512i l[5], __m512i h[5], const __m512i a[5], const __m512i b[5]) {
-    LO(l[0], a[0], b[0]), LO(l[1], a[0], b[1]), LO(l[2], a[0], b[2]);
-    LO(l[3], a[0], b[3]), LO(l[4], a[0], b[4]);
-    HI(h[1], a[0], b[0]), HI(h[2], a[0], b[1]), HI(h[3], a[0], b[2]), HI(h[4], a[0], b[3]);
-    LO(l[1], a[1], b[0]), LO(l[2], a[1], b[1]), LO(l[3], a[1], b[2]), LO(l[4], a[1], b[3]);
-    HI(h[2], a[1], b[0]), HI(h[3], a[1], b[1]), HI(h[4], a[1], b[2]);
-    LO(l[2], a[2], b[0]), LO(l[3], a[2], b[1]), LO(l[4], a[2], b[2]);
-    HI(h[3], a[2], b[0]), HI(h[4], a[2], b[1]);
-    LO(l[3], a[3], b[0]), LO(l[4], a[3], b[1]);
-    HI(h[4], a[3], b[0]);
-    LO(l[4], a[4], b[0]);
+/* One y_i w_i in the columns above: low halves to l[1..4], high ones to h[1..5]. */
+FV_INLINE void FV_(limb_row)(__m512i l[5], __m512i h[6], __m512i y, const uint64_t w[5]) {
+    const __m512i w0 = cuzk__ifma_set1(w[0]), w1 = cuzk__ifma_set1(w[1]);
+    const __m512i w2 = cuzk__ifma_set1(w[2]), w3 = cuzk__ifma_set1(w[3]);
+    const __m512i w4 = cuzk__ifma_set1(w[4]);
+    HI(h[1], y, w0), LO(l[1], y, w1), HI(h[2], y, w1), LO(l[2], y, w2), HI(h[3], y, w2);
+    LO(l[3], y, w3), HI(h[4], y, w3), LO(l[4], y, w4), HI(h[5], y, w4);
 }
 
-/* t = y w raw, modulo R below 3p. */
-FV_INLINE void FV_(mul_raw)(__m512i t[5], const FV_(t) * y, const FV_(tw_t) * f) {
-    __m512i w[5], q[5], h[5], c[5];
-    for (int j = 0; j < 5; j++) {
-        w[j] = cuzk__ifma_set1(f->q[j]);
-        c[j] = cuzk__ifma_set1(FV_(k).neg_p[j]);
-        t[j] = h[j] = _mm512_setzero_si512();
+FV_INLINE void FV_(high_columns)(__m512i l[5], __m512i h[6], const __m512i y[5],
+                                 const FV_(tw_t) * f) {
+    FV_(limb_row)(l, h, y[0], f->w[0]);
+    FV_(limb_row)(l, h, y[1], f->w[1]);
+    FV_(limb_row)(l, h, y[2], f->w[2]);
+    FV_(limb_row)(l, h, y[3], f->w[3]);
+    FV_(limb_row)(l, h, y[4], f->w[4]);
+}
+
+/* What makes T divisible by 2^52 when so many times p are added: 52 bits of it count. */
+FV_INLINE __m512i FV_(quotient)(__m512i low) {
+    return _mm512_madd52lo_epu64(_mm512_setzero_si512(), low, cuzk__ifma_set1(FV_(k).n0));
+}
+
+/* t = (T + q p) / 2^52 raw, T in columns as above. */
+FV_INLINE void FV_(fold)(__m512i t[5], __m512i l[5], __m512i h[6], __m512i q) {
+    const __m512i up = _mm512_add_epi64(l[0], cuzk__ifma_set1(cuzk__ifma_mask));
+    HI(h[1], q, cuzk__ifma_set1(FV_(k).p[0]));
+    for (int j = 1; j < 5; j++) {
+        LO(l[j], q, cuzk__ifma_set1(FV_(k).p[j]));
+        HI(h[j + 1], q, cuzk__ifma_set1(FV_(k).p[j]));
     }
-    FV_(quotient)(q, y->l, w);
-    for (int j = 0; j < 5; j++)
-        w[j] = cuzk__ifma_set1(f->w[j]);
-    FV_(low_half)(t, h, y->l, w);
-    FV_(low_half)(t, h, q, c);
     for (int j = 1; j < 5; j++)
-        t[j] = _mm512_add_epi64(t[j], h[j]);
+        t[j - 1] = _mm512_add_epi64(l[j], h[j]);
+    t[0] = _mm512_add_epi64(t[0], _mm512_srli_epi64(up, CUZK__IFMA_BITS));
+    t[4] = h[5];
+}
+
+/* t = y w raw, below 6p. */
+FV_INLINE void FV_(mul_raw)(__m512i t[5], const FV_(t) * y, const FV_(tw_t) * f) {
+    __m512i l[5], h[6];
+    for (int j = 0; j < 5; j++)
+        l[j] = h[j + 1] = _mm512_setzero_si512();
+    FV_(low_column)(&l[0], y->l, f);
+    const __m512i q = FV_(quotient)(l[0]);
+    FV_(high_columns)(l, h, y->l, f);
+    FV_(fold)(t, l, h, q);
 }
 
 /* t <- (t + a b) / 2^52 up to a multiple of p; t has six limbs, raw. */
@@ -254,15 +253,17 @@ FV_INLINE void FV_(gather)(FV_(t) * r, const FV_(st_t) *const p[8]) {
     FV_(from_words)(r, a);
 }
 
-/* From below 8p to below p + 2^214: the multiple of p is estimated from the top limb v < 2^50 by
- * v floor(2^300 / p) / 2^92, which is v 2^208 / p less 2^-42 at most. */
+/* From below 14p to below p + 2^214: the multiple of p is estimated from the top limb v < 2^51 by
+ * v floor(2^300 / p) / 2^92, which is v 2^208 / p less 2^-41 at most. */
 FV_INLINE void FV_(near)(FV_(t) * r, const FV_(t) * a) {
     const __m512i k = _mm512_srli_epi64(
         _mm512_madd52hi_epu64(_mm512_setzero_si512(), a->l[4], cuzk__ifma_set1(FV_(k).est)), 40);
     __m512i t[5];
-    for (int j = 0; j < 5; j++)
-        t[j] = _mm512_sub_epi64(
-            a->l[j], _mm512_permutexvar_epi64(k, _mm512_loadu_si512(FV_(k).multiples[j])));
+    for (int j = 0; j < 5; j++) {
+        const uint64_t *m = FV_(k).multiples[j];
+        t[j] = _mm512_sub_epi64(a->l[j], _mm512_permutex2var_epi64(_mm512_loadu_si512(m), k,
+                                                                   _mm512_loadu_si512(m + 8)));
+    }
     FV_(carry)(r, t);
 }
 
@@ -329,53 +330,52 @@ static inline void FV_(cut)(uint64_t out[5], const FE_(t) * a) {
     out[4] = w[3] >> 16;
 }
 
-/* From w itself and w R' mod p, R' = 2^256. With s = w R mod p, floor(w R / p) = (w R - s) / p is
- * exact, so it is s times -1/p modulo R. */
-static inline void FV_(prepare)(FV_(tw_t) * r, const FE_(t) * plain, const FE_(t) * mont) {
-    FE_(t) s;
-    uint64_t sl[5], carry = 0;
-    FV_(times_16)(&s, mont);
-    FV_(cut)(sl, &s);
-    FV_(cut)(r->w, plain);
-    for (int k = 0; k < 5; k++) {
-        unsigned __int128 acc = carry;
-        for (int i = 0; i <= k; i++)
-            acc += (unsigned __int128)sl[i] * FV_(k).neg_inv[k - i];
-        r->q[k] = (uint64_t)acc & cuzk__ifma_mask;
-        carry = (uint64_t)(acc >> CUZK__IFMA_BITS);
+/* r = a / 2^52 mod p: a + q p < 2^52 p for a < p, so that the quotient is canonical. */
+static inline void FV_(shift_down)(uint64_t r[5], const uint64_t a[5]) {
+    const uint64_t q = a[0] * FV_(k).n0 & cuzk__ifma_mask;
+    unsigned __int128 acc = a[0] + (unsigned __int128)q * FV_(k).p[0];
+    for (int j = 1; j < 5; j++) {
+        acc = (acc >> CUZK__IFMA_BITS) + a[j] + (unsigned __int128)q * FV_(k).p[j];
+        r[j - 1] = (uint64_t)acc & cuzk__ifma_mask;
     }
+    r[4] = (uint64_t)(acc >> CUZK__IFMA_BITS);
+}
+
+/* From w R mod p. */
+static inline void FV_(prepare)(FV_(tw_t) * r, const FE_(t) * stored) {
+    FV_(cut)(r->w[4], stored);
+    for (int i = 4; i > 0; i--)
+        FV_(shift_down)(r->w[i - 1], r->w[i]);
 }
 
 static inline void FV_(make_tw)(FV_(tw_t) * r, const FE_(t) * mont) {
-    FE_(t) plain;
-    FE_(from_mont)(&plain, mont);
-    FV_(prepare)(r, &plain, mont);
+    FE_(t) stored;
+    FV_(times_16)(&stored, mont);
+    FV_(prepare)(r, &stored);
 }
 
 static inline void FV_(scale_tw)(FV_(tw_t) * r, const FV_(tw_t) * w, const FE_(t) * mont) {
-    const uint64_t *l = w->w;
+    const uint64_t *l = w->w[4];
     FE_(t)
-    plain = {{l[0] | l[1] << 52, l[1] >> 12 | l[2] << 40, l[2] >> 24 | l[3] << 28,
-              l[3] >> 36 | l[4] << 16}};
-    FE_(t) product_mont;
-    FE_(mul)(&plain, &plain, mont);
-    FE_(to_mont)(&product_mont, &plain);
-    FV_(prepare)(r, &plain, &product_mont);
+    stored = {{l[0] | l[1] << 52, l[1] >> 12 | l[2] << 40, l[2] >> 24 | l[3] << 28,
+               l[3] >> 36 | l[4] << 16}};
+    FE_(mul)(&stored, &stored, mont);
+    FV_(prepare)(r, &stored);
 }
 
 /* ---- butterflies ---- */
 
-/* sum = x + t, diff = x - t + 3p for loose x and the raw product t. */
+/* sum = x + t, diff = x - t + 6p for loose x and the raw product t. */
 FV_INLINE void FV_(ct_end)(FV_(t) * sum, FV_(t) * diff, const FV_(t) * x, const __m512i t[5]) {
     __m512i s[5], d[5];
     for (int j = 0; j < 5; j++)
         s[j] = x->l[j];
-    FV_(csub)(s, FV_(k).p4);
+    FV_(csub)(s, FV_(k).p6);
     for (int j = 0; j < 5; j++) {
         d[j] = _mm512_sub_epi64(s[j], t[j]);
         s[j] = _mm512_add_epi64(s[j], t[j]);
     }
-    FV_(add_const)(d, FV_(k).p3);
+    FV_(add_const)(d, FV_(k).p6);
     FV_(carry)(sum, s);
     FV_(carry)(diff, d);
 }
@@ -400,22 +400,22 @@ FV_INLINE void FV_(ct_each_minus)(FV_(t) * x, FV_(t) * y, const FV_(t) * f) {
     FV_(mul_each_raw)(t, y, f);
     FV_(ct_end)(y, x, x, t);
 }
-/* Brings y, as if it were a product, below 3p first. */
+/* Brings y, as if it were a product, below 6p first. */
 FV_INLINE void FV_(ct_one)(FV_(t) * x, FV_(t) * y) {
     FV_(t) t;
     FV_(near)(&t, y);
     FV_(ct_end)(x, y, x, t.l);
 }
 
-/* x = x + y, d = x - y + 4p. */
+/* x = x + y, d = x - y + 7p. */
 FV_INLINE void FV_(gs_begin)(FV_(t) * sum, FV_(t) * diff, const FV_(t) * x, const FV_(t) * y) {
     __m512i s[5], d[5];
     for (int j = 0; j < 5; j++) {
         s[j] = _mm512_add_epi64(x->l[j], y->l[j]);
         d[j] = _mm512_sub_epi64(x->l[j], y->l[j]);
     }
-    FV_(add_const)(d, FV_(k).p4);
-    FV_(csub)(s, FV_(k).p3);
+    FV_(add_const)(d, FV_(k).p7);
+    FV_(csub)(s, FV_(k).p6);
     FV_(carry)(sum, s);
     FV_(carry)(diff, d);
 }
