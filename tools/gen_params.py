@@ -144,10 +144,10 @@ def ifma_consts(out, prefix, m):
     """cuzk__ifma5 (field/ifma.h): numbers in five limbs of 52 bits, radix 2^260."""
     cut = lambda v: [v >> 52 * i & (1 << 52) - 1 for i in range(4)] + [v >> 208]
     row = lambda v: "{" + ", ".join(f"0x{x:x}" for x in v) + "}"
-    values = [m, pow(1 << 52, -1, m), 6 * m, 7 * m]
+    down = ", ".join(row(cut(pow(1 << 52 * (4 - j), -1, m))) for j in range(4))
     out.append("/* fields of cuzk__ifma5 in their order */")
-    out.append(f"#define {prefix}_IFMA {{" + ", ".join(row(cut(v)) for v in values) + ", "
-               + f"0x{-pow(m, -1, 1 << 52) % (1 << 52):x}, 0x{(1 << 300) // m:x}, {{"
+    out.append(f"#define {prefix}_IFMA {{{row(cut(m))}, {{{down}}}, {row(cut(6 * m))}, "
+               + f"{row(cut(7 * m))}, 0x{-pow(m, -1, 1 << 52) % (1 << 52):x}, 0x{(1 << 300) // m:x}, {{"
                + ", ".join(row(x) for x in zip(*(cut(k * m) for k in range(16)))) + "}}")
 
 

@@ -13,7 +13,7 @@
  * Top limbs may be longer than the others where a value has more bits. */
 typedef struct cuzk__ifma5 {
     uint64_t p[5];
-    uint64_t m[5];             /* 2^-52 mod p */
+    uint64_t down[4][5];       /* [j]: 2^(52 (j - 4)) mod p */
     uint64_t p6[5], p7[5];     /* 6p, 7p */
     uint64_t n0;               /* -1/p mod 2^52 */
     uint64_t est;              /* floor(2^300 / p) */

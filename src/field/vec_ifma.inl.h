@@ -17,10 +17,11 @@
  * so. The product of q and p's lowest limb is not computed: it only rounds the lowest column up.
  * Results are left with their carries ("raw").
  *
- * Product by an element b < p (Montgomery): four steps t <- (t + a b_i) / 2^52 take the low limb
- * t_0 times 2^-52 mod p instead of a multiple of p that cancels it, which needs no quotient; the
- * last is an ordinary one. Before it t < a + 2^52 p + (a terms / 2^52), so the result is below a b
- * / R + 2p + 2^212 <= 3p + 2^212 for any a < R.
+ * Product by an element b < p. The ten columns of a b are split at the fifth: with the limbs T_j of
+ * the lower ones, 2^52 a b / R = 2^52 (the upper ones) + T_4 + sum of T_j 2^(52 (j - 4)) modulo p
+ * for j < 4, whose factors are constants, and a last step as above: below p + (4 2^52 p + 2^52 p) /
+ * 2^52 <= 6p for any a < R. As many multiply-adds (100) as five steps one after the other, with a
+ * chain half as long.
  *
  * ct takes loose x and y (y of any size where the factor is a prepared one): one conditional
  * subtraction leaves x <= 6p + 2^212, and x + y w as well as x - y w + 6p are loose. gs takes
@@ -128,52 +129,38 @@ FV_INLINE void FV_(mul_raw)(__m512i t[5], const FV_(t) * y, const FV_(tw_t) * f)
     FV_(fold)(t, l, h, q);
 }
 
-/* t <- (t + a b) / 2^52 up to a multiple of p; t has six limbs, raw. */
-FV_INLINE void FV_(step)(__m512i t[6], const __m512i a[5], __m512i b) {
-    for (int j = 0; j < 5; j++)
-        LO(t[j], a[j], b);
-    const __m512i q = t[0], c = _mm512_srli_epi64(q, CUZK__IFMA_BITS);
-    for (int j = 0; j < 5; j++)
-        HI(t[j + 1], a[j], b);
-    for (int j = 0; j < 5; j++)
-        t[j] = t[j + 1];
-    t[0] = _mm512_add_epi64(t[0], c);
-    t[5] = _mm512_setzero_si512();
-    for (int j = 0; j < 5; j++) {
-        LO(t[j], q, cuzk__ifma_set1(FV_(k).m[j]));
-        HI(t[j + 1], q, cuzk__ifma_set1(FV_(k).m[j]));
-    }
+/* The ten columns of a b: low halves in l[0..8], high ones in h[1..9]. Those below the fifth come
+ * out as limbs, of which a multiplier reads 52 bits. */
+FV_INLINE void FV_(mul_wide)(__m512i l[10], __m512i h[10], const __m512i a[5], const __m512i b[5]) {
+    for (int j = 0; j < 10; j++)
+        l[j] = h[j] = _mm512_setzero_si512();
+#define PRODUCT(i, j) LO(l[(i) + (j)], a[i], b[j]), HI(h[(i) + (j) + 1], a[i], b[j])
+    PRODUCT(0, 0), PRODUCT(0, 1), PRODUCT(1, 0), PRODUCT(0, 2), PRODUCT(1, 1), PRODUCT(2, 0);
+    PRODUCT(0, 3), PRODUCT(1, 2), PRODUCT(2, 1), PRODUCT(3, 0);
+    PRODUCT(0, 4), PRODUCT(1, 3), PRODUCT(2, 2), PRODUCT(3, 1), PRODUCT(4, 0);
+    for (int j = 1; j < 5; j++)
+        l[j] = _mm512_add_epi64(_mm512_add_epi64(l[j], h[j]),
+                                _mm512_srli_epi64(l[j - 1], CUZK__IFMA_BITS));
+    PRODUCT(1, 4), PRODUCT(2, 3), PRODUCT(3, 2), PRODUCT(4, 1);
+    PRODUCT(2, 4), PRODUCT(3, 3), PRODUCT(4, 2), PRODUCT(3, 4), PRODUCT(4, 3), PRODUCT(4, 4);
+#undef PRODUCT
 }
 
-FV_INLINE void FV_(last_step)(__m512i t[6], const __m512i a[5], __m512i b) {
-    for (int j = 0; j < 5; j++) {
-        LO(t[j], a[j], b);
-        HI(t[j + 1], a[j], b);
-    }
-    __m512i q = _mm512_setzero_si512();
-    LO(q, t[0], cuzk__ifma_set1(FV_(k).n0));
-    for (int j = 0; j < 5; j++) {
-        LO(t[j], q, cuzk__ifma_set1(FV_(k).p[j]));
-        HI(t[j + 1], q, cuzk__ifma_set1(FV_(k).p[j]));
-    }
-    const __m512i c = _mm512_srli_epi64(t[0], CUZK__IFMA_BITS);
-    for (int j = 0; j < 5; j++)
-        t[j] = t[j + 1];
-    t[0] = _mm512_add_epi64(t[0], c);
-}
-
-/* t = a b / R raw, below 3p + 2^212; a anything, b canonical. */
+/* t = a b / R raw, below 6p; a anything, b canonical. */
 FV_INLINE void FV_(mul_each_raw)(__m512i t[5], const FV_(t) * a, const FV_(t) * b) {
-    __m512i s[6];
-    for (int j = 0; j < 6; j++)
-        s[j] = _mm512_setzero_si512();
-    FV_(step)(s, a->l, b->l[0]);
-    FV_(step)(s, a->l, b->l[1]);
-    FV_(step)(s, a->l, b->l[2]);
-    FV_(step)(s, a->l, b->l[3]);
-    FV_(last_step)(s, a->l, b->l[4]);
-    for (int j = 0; j < 5; j++)
-        t[j] = s[j];
+    __m512i l[10], h[10];
+    FV_(mul_wide)(l, h, a->l, b->l);
+    const __m512i up = _mm512_srli_epi64(l[4], CUZK__IFMA_BITS);
+    l[4] = cuzk__ifma_low(l[4]);
+    for (int j = 0; j < 4; j++)
+        LO(l[4], l[j], cuzk__ifma_set1(FV_(k).down[j][0]));
+    const __m512i q = FV_(quotient)(l[4]);
+    FV_(limb_row)(l + 4, h + 4, l[0], FV_(k).down[0]);
+    FV_(limb_row)(l + 4, h + 4, l[1], FV_(k).down[1]);
+    FV_(limb_row)(l + 4, h + 4, l[2], FV_(k).down[2]);
+    FV_(limb_row)(l + 4, h + 4, l[3], FV_(k).down[3]);
+    FV_(fold)(t, l + 4, h + 4, q);
+    t[0] = _mm512_add_epi64(t[0], up);
 }
 
 #undef LO
