@@ -107,7 +107,7 @@ class Report:
                     continue
                 butterflies = 2 ** (r["log2n"] - 1) * r["log2n"]
                 butterflies *= 2 if r["variant"] == "to_coset" else 1
-                figures[f"{r['variant']} 2^{r['log2n']}"] = (
+                figures[f"{r['variant']} 2^{r['log2n']}"] = r.get("fr_mul_a_butterfly") or (
                     r["ms"]["min"] * 1e6 / butterflies / product[0])
             self.add(f"{tag}{curve} transforms, fr_mul of blst a butterfly", figures,
                      0.2 if aims and curve == "bls12_381" else None, most=True)

@@ -114,8 +114,10 @@ cuzk_status cuzk_bench_kernels_run(cuzk_bench *b, cuzk_err *err) CUZK_MUST_CHECK
 /* blst beside ours, BLS12-381 only. */
 
 /* Rows fr_mul, 2^14 products of independent operands in the first-level cache, ours and blst's:
- * what transforms are measured by. *blst_ns: nanoseconds of one product by blst. */
-void cuzk_bench_fr_mul(cuzk_bench *b, double *blst_ns);
+ * what transforms are measured by. */
+void cuzk_bench_fr_mul(cuzk_bench *b);
+/* The same once more, for what is measured between: nanoseconds of one product by blst. */
+double cuzk_bench_fr_mul_once(const cuzk_fr_ops *fr);
 
 /* sum scalars[i] * bases[i] by blst's Pippenger, one thread. bases: as in curve/curve.h. */
 cuzk_status cuzk_bench_blst_msm(cuzk_group group, const void *bases, const void *scalars, size_t n,

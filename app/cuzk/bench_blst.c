@@ -30,15 +30,28 @@ static int64_t our_muls(const cuzk_fr_ops *fr, const cuzk_u256 *a, const cuzk_u2
     return cuzk_now_ns() - t;
 }
 
-void cuzk_bench_fr_mul(cuzk_bench *b, double *blst_ns) {
-    const cuzk_fr_ops *fr = b->curve->fr;
-    cuzk_u256 x[MULS], y[MULS], ours[MULS];
-    blst_fr bx[MULS], by[MULS], theirs[MULS];
+static void factors(const cuzk_fr_ops *fr, cuzk_u256 x[MULS], cuzk_u256 y[MULS]) {
     cuzk_bench_rng rng = {4};
     for (int i = 0; i < MULS; i++) {
         cuzk_bench_element(&rng, fr, &x[i]);
         cuzk_bench_element(&rng, fr, &y[i]);
     }
+}
+
+double cuzk_bench_fr_mul_once(const cuzk_fr_ops *fr) {
+    cuzk_u256 x[MULS], y[MULS];
+    blst_fr bx[MULS], by[MULS], theirs[MULS];
+    factors(fr, x, y);
+    memcpy(bx, x, sizeof bx);
+    memcpy(by, y, sizeof by);
+    return (double)blst_muls(bx, by, theirs) / (1 << MUL_LOG2);
+}
+
+void cuzk_bench_fr_mul(cuzk_bench *b) {
+    const cuzk_fr_ops *fr = b->curve->fr;
+    cuzk_u256 x[MULS], y[MULS], ours[MULS];
+    blst_fr bx[MULS], by[MULS], theirs[MULS];
+    factors(fr, x, y);
     memcpy(bx, x, sizeof bx);
     memcpy(by, y, sizeof by);
     int64_t ns[2][CUZK_BENCH_MAX_RUNS];
@@ -60,7 +73,6 @@ void cuzk_bench_fr_mul(cuzk_bench *b, double *blst_ns) {
                                     .runs = b->runs};
         cuzk_bench_add(b, &row);
     }
-    *blst_ns = (double)ns[1][0] / (1 << MUL_LOG2); /* sorted: the least */
 }
 
 static void msm_g1(const void *bases, const uint8_t *scalars, size_t n, void *scratch,
