@@ -76,9 +76,9 @@ static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const 
         double cost = 0;
         for (unsigned x = 0; x < d.windows; x++)
             cost += (double)visits(&s->all, &d, x) * addition_cost(costs, c);
-        /* a window that two threads share is reduced twice */
+        /* a window that two threads share is reduced twice, and none is where they come out even */
         size_t buckets = cuzk__digits_buckets(&d, 0, d.windows);
-        buckets += (size_t)(threads - 1) << (c - 1);
+        if (d.windows % threads) buckets += (size_t)(threads - 1) << (c - 1);
         cost += reduction_cost(costs) * (double)buckets;
         if (best_cost == 0 || cost < best_cost) best_cost = cost, best = c;
     }
