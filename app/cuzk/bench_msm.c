@@ -27,6 +27,7 @@ cuzk_status cuzk_bench_sum_new(cuzk_bench_sum *s, const cuzk_curve *curve, cuzk_
     void *scalars;
     *s = (cuzk_bench_sum){
         .curve = curve, .group = group, .ops = cuzk_curve_group(curve, group), .most = most};
+    CUZK_TRY(cuzk_msm_room_new(&s->room));
     CUZK_TRY(cuzk_big_alloc(&s->bases, most * s->ops->point_size));
     CUZK_TRY(cuzk_big_alloc(&scalars, most * sizeof(cuzk_u256)));
     s->scalars = scalars;
@@ -36,7 +37,9 @@ cuzk_status cuzk_bench_sum_new(cuzk_bench_sum *s, const cuzk_curve *curve, cuzk_
 void cuzk_bench_sum_free(cuzk_bench_sum *s) {
     if (s->bases) cuzk_big_free(s->bases, s->most * s->ops->point_size);
     if (s->scalars) cuzk_big_free(s->scalars, s->most * sizeof(cuzk_u256));
+    cuzk_msm_room_free(s->room);
     s->bases = s->scalars = NULL;
+    s->room = NULL;
 }
 
 static cuzk_point known_sum(const cuzk_bench_sum *s, size_t n) {
@@ -82,6 +85,7 @@ cuzk_status cuzk_bench_sum_ours(const cuzk_bench_sum *s, size_t n, cuzk_cpu_impl
                                 .scalars = s->scalars,
                                 .impl = impl,
                                 .pool = pool,
+                                .room = s->room,
                                 .additions = additions};
     cuzk_point got = {{0}};
     const int64_t wall = cuzk_now_ns(), cpu = cuzk_cpu_ns();

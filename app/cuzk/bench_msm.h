@@ -4,15 +4,18 @@
 
 #include "bench.h"
 
+#include "msm/msm.h"
+
 /* The bases are (first + i) G, so that every sum is known: (sum k_i (first + i)) G. */
 typedef struct cuzk_bench_sum {
     const cuzk_curve *curve;
     cuzk_group group;
     const cuzk_group_ops *ops;
-    size_t most;        /* points of bases, and room for scalars */
-    cuzk_u256 first;    /* Montgomery */
-    void *bases;        /* as in curve/curve.h */
-    cuzk_u256 *scalars; /* plain */
+    size_t most;         /* points of bases, and room for scalars */
+    cuzk_u256 first;     /* Montgomery */
+    void *bases;         /* as in curve/curve.h */
+    cuzk_u256 *scalars;  /* plain */
+    cuzk_msm_room *room; /* left from sum to sum, as in a prover */
 } cuzk_bench_sum;
 
 /* Bases and room for scalars, `most` of each; freed by cuzk_bench_sum_free, also after an error. */

@@ -16,14 +16,15 @@ void cuzk__digits_init(cuzk__digits *d, const cuzk_u256 *order, unsigned bits, u
                           carry);
     /* One bit more than |k| has: a window of w bits then ends below 2^(w-1) at the top, and has
      * room for the carry. */
-    const unsigned total = bits + 1;
+    unsigned total = bits + 1;
     d->windows = (total + c - 1) / c;
     d->c = (total + d->windows - 1) / d->windows;
-    d->wide = total - d->windows * (d->c - 1);
-    if (d->c < CUZK__WIDTH_MIN) {
-        d->c = CUZK__WIDTH_MIN; /* a few bits in one window */
-        d->wide = d->windows;
+    if (d->c < CUZK__WIDTH_MIN) { /* a few bits in one window */
+        d->c = CUZK__WIDTH_MIN;
+        total = d->windows * d->c;
     }
+    for (unsigned x = 0; x <= d->windows; x++)
+        d->at[x] = (uint16_t)(x * total / d->windows);
     for (unsigned x = 0; x + 1 < d->windows; x++) {
         unsigned bit = cuzk__digits_at(d, x + 1) - 1;
         d->offset[0][bit / 64] |= (uint64_t)1 << (bit % 64);

@@ -2,8 +2,9 @@
  *
  * A scalar k < r is first made small: from (r + 1) / 2 up it is replaced by r - k with the
  * opposite sign, which saves a bit and makes -1, -2, … cheap. Scalars of at most b bits are cut
- * into W windows of b + 1 bits in all, the lower ones c bits wide and the rest c - 1, so that no
- * window is much narrower than the others. The constant D = the sum of half of each window's range
+ * into W windows of b + 1 bits in all, some c bits wide and the others c - 1, so that no window is
+ * much narrower than the others and any stretch of them has its share of both, which threads like.
+ * The constant D = the sum of half of each window's range
  * except the last's is added once; digit x is then its field minus half the range, and the last
  * one its field as it stands. So every digit is a shift, a mask and a subtraction, in any order,
  * and a window of w bits has digits in [-2^(w-1), 2^(w-1)]. Since r - k is ~k + r + 1 modulo
@@ -21,6 +22,7 @@
 enum {
     CUZK__WIDTH_MIN = 3, /* of c; c - 1 = 2 is the least that cuzk__digits_touches allows */
     CUZK__WIDTH_MAX = 22,
+    CUZK__WINDOWS_MAX = 128, /* of 256 bits by 2 */
 };
 
 typedef struct cuzk__digits {
@@ -28,7 +30,8 @@ typedef struct cuzk__digits {
     uint64_t half[4];      /* (r + 1) / 2 */
     uint64_t offset[2][4]; /* D, D + r + 1 */
     unsigned windows;
-    unsigned c, wide; /* windows [0, wide) have c bits, the others c - 1 */
+    unsigned c;                          /* of the widest window */
+    uint16_t at[CUZK__WINDOWS_MAX + 1]; /* the lowest bit of each, and of the end */
 } cuzk__digits;
 
 /* A scalar ready for cuzk__digit, with a zero limb for the last field to run into. */
@@ -43,12 +46,12 @@ unsigned cuzk__digits_bits(const cuzk_u256 *order);
 void cuzk__digits_init(cuzk__digits *d, const cuzk_u256 *order, unsigned bits, unsigned c);
 
 static inline unsigned cuzk__digits_width(const cuzk__digits *d, unsigned x) {
-    return x < d->wide ? d->c : d->c - 1;
+    return (unsigned)d->at[x + 1] - d->at[x];
 }
 
 /* The lowest bit of window x; of the end for x = windows. */
 static inline unsigned cuzk__digits_at(const cuzk__digits *d, unsigned x) {
-    return x < d->wide ? d->c * x : d->c * d->wide + (d->c - 1) * (x - d->wide);
+    return d->at[x];
 }
 
 /* Buckets, 2^(w-1) each, of the windows [first, last). */

@@ -30,7 +30,7 @@
 #define MSM_CONVERT NULL
 #define MSM_PUT put_chunk
 #define MSM_BATCH 1024
-#define MSM_GROUP_BYTES ((size_t)5 << 19)
+#define MSM_GROUP_BYTES ((size_t)3 << 20)
 #else
 #define MSM_BASE_SIZE sizeof(M_(slot_t))
 #define MSM_PUT NULL

@@ -32,11 +32,12 @@ void cuzk__bit_scan_run(cuzk__bit_scan *b, const uint64_t *bits, size_t n) {
 
 /* ---- the width --------------------------------------------------------------------------- */
 
-/* Points that window x visits; those of bit length 1 are a segment of their own. */
+/* Points that window x visits; those of bit length 1 are a segment of their own. From the longest
+ * down: longer scalars visit all that shorter ones do. */
 static size_t visits(const cuzk__scan_block *b, const cuzk__digits *d, unsigned x) {
     size_t n = 0;
-    for (unsigned bits = 2; bits < CUZK__SCAN_BITS; bits++)
-        if (cuzk__digits_touches(d, bits, x)) n += b->count[bits];
+    for (unsigned bits = CUZK__SCAN_BITS - 1; bits > 1 && cuzk__digits_touches(d, bits, x); bits--)
+        n += b->count[bits];
     return n;
 }
 

@@ -135,7 +135,10 @@ static layout lay_out_windows(const cuzk__work *w, unsigned first, unsigned last
     layout l = {.first = first, .last = last};
     l.buckets = (uint32_t)cuzk__digits_buckets(d, first, last);
     unsigned log_buckets = 31 - (unsigned)__builtin_clz(l.buckets);
-    unsigned log_set = cuzk__digits_width(d, last - 1) - 1; /* of the smallest window */
+    unsigned least = d->c;
+    for (unsigned x = first; x < last; x++)
+        least = cuzk__digits_width(d, x) < least ? cuzk__digits_width(d, x) : least;
+    const unsigned log_set = least - 1; /* of the smallest window */
     /* Longer rows leave fewer sums to add one by one, shorter ones fill batches better. */
     while (l.log_len < log_set &&
            (l.buckets >> l.log_len > ROWS_MAX || 2 * l.log_len + 4 < log_buckets))
