@@ -66,6 +66,12 @@ static double reduction_cost(const cuzk__costs *costs) {
     return costs->vectors ? REDUCE_PER_BUCKET_VECTORS : REDUCE_PER_BUCKET;
 }
 
+/* How many of `threads` so many additions keep busy. */
+static unsigned threads_for(double additions, unsigned threads) {
+    return additions < (double)threads * THREAD_ADDS ? (unsigned)(additions / THREAD_ADDS) + 1
+                                                     : threads;
+}
+
 static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const cuzk__costs *costs,
                              unsigned threads) {
     unsigned best = CUZK__WIDTH_MIN;
@@ -79,7 +85,8 @@ static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const 
             cost += (double)visits(&s->all, &d, x) * addition_cost(costs, c);
         /* a window that two threads share is reduced twice, and none is where they come out even */
         size_t buckets = cuzk__digits_buckets(&d, 0, d.windows);
-        if (d.windows % threads) buckets += (size_t)(threads - 1) << (c - 1);
+        const unsigned used = threads_for(cost, threads);
+        if (d.windows % used) buckets += (size_t)(used - 1) << (c - 1);
         cost += reduction_cost(costs) * (double)buckets;
         if (best_cost == 0 || cost < best_cost) best_cost = cost, best = c;
     }
@@ -135,7 +142,7 @@ static void cut(cuzk__plan *p, const source *a) {
     double total = 0, share;
     for (unsigned seg = 0; seg < p->segments; seg++)
         total += (double)seg_adds(a, seg) + seg_fixed(a, seg);
-    if (total < (double)p->threads * THREAD_ADDS) p->threads = (unsigned)(total / THREAD_ADDS) + 1;
+    p->threads = threads_for(total, p->threads);
     /* each cut inside a window adds a reduction; assume that all are */
     total += (p->threads - 1) * seg_fixed(a, CUZK__SEG_WINDOWS);
     share = total / p->threads;
