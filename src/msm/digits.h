@@ -30,7 +30,7 @@ typedef struct cuzk__digits {
     uint64_t half[4];      /* (r + 1) / 2 */
     uint64_t offset[2][4]; /* D, D + r + 1 */
     unsigned windows;
-    unsigned c;                          /* of the widest window */
+    unsigned c;                         /* of the widest window */
     uint16_t at[CUZK__WINDOWS_MAX + 1]; /* the lowest bit of each, and of the end */
 } cuzk__digits;
 

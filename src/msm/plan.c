@@ -139,18 +139,19 @@ static size_t seg_position(const source *a, unsigned seg, double adds) {
 }
 
 static void cut(cuzk__plan *p, const source *a) {
-    double total = 0, share;
+    double total = 0;
     for (unsigned seg = 0; seg < p->segments; seg++)
         total += (double)seg_adds(a, seg) + seg_fixed(a, seg);
     p->threads = threads_for(total, p->threads);
-    /* each cut inside a window adds a reduction; assume that all are */
-    total += (p->threads - 1) * seg_fixed(a, CUZK__SEG_WINDOWS);
-    share = total / p->threads;
+    /* a cut inside a window adds a reduction; each is taken for one until it is made */
+    const double more = reduction_cost(a->costs) * (double)(1u << (a->d->c - 1));
+    total += (p->threads - 1) * more;
     unsigned seg = 0;
     double done = 0; /* additions of seg that earlier threads do */
     p->cut[0].seg = 0;
     p->cut[0].pos = 0;
     for (unsigned t = 1; t < p->threads; t++) {
+        const double share = total / (p->threads - t + 1); /* of what is left */
         double left = share;
         while (seg < p->segments) {
             double fixed = seg_fixed(a, seg), adds = (double)seg_adds(a, seg) - done;
@@ -161,9 +162,13 @@ static void cut(cuzk__plan *p, const source *a) {
                 continue;
             }
             /* a stretch worth less than its own reduction is left to the next thread */
-            if (left > 1.5 * fixed) done += left - fixed;
+            if (left > 1.5 * fixed) {
+                done += left - fixed;
+                left = 0;
+            }
             break;
         }
+        total -= share - left + more - (done > 0 ? seg_fixed(a, seg) : 0);
         p->cut[t].seg = seg;
         p->cut[t].pos = seg < p->segments && done > 0 ? seg_position(a, seg, done) : 0;
     }
@@ -210,8 +215,9 @@ void cuzk__plan_make(cuzk__plan *p, cuzk__digits *d, const cuzk__scan *s, const 
 cuzk__plan cuzk__plan_bounds(size_t n, const cuzk__costs *costs, unsigned width, unsigned threads) {
     cuzk__plan p = {.lane_buckets = CUZK__BATCH_MAX};
     p.threads = threads < CUZK__PLAN_THREADS ? threads : CUZK__PLAN_THREADS;
-    /* no more buckets than points: the model would not pay for them */
-    unsigned c = width ? width : CUZK__WIDTH_MIN;
+    /* no more buckets than points: the model would not pay for them, except for one bit more where
+     * that makes one window of two, which have as many */
+    unsigned c = width ? width : CUZK__WIDTH_MIN + 1;
     while (!width && c < WIDTH_AUTO_MAX && (size_t)1 << (c - 1) < n)
         c++;
     if (c > CUZK__WIDTH_MAX) c = CUZK__WIDTH_MAX;
