@@ -8,6 +8,8 @@ enum { ONE, ALL, BLST, SIDES, RUNS_MAX = 25 };
 
 /* blst's share of a run is kept bearable: few runs where one takes seconds. */
 static const int64_t blst_budget_ns = 8000000000;
+/* Short sums are repeated for so long, that one of them may find the machine to itself. */
+static const int64_t more_ns = 400000000;
 /* G2 and other patterns than uniform: at even sizes up to this. */
 enum { OTHERS_MAX_LOG2 = 18 };
 
@@ -39,17 +41,19 @@ static cuzk_status run_side(const matrix *m, cell *c, int side) {
                                &c->right[side], t, additions);
 }
 
-static bool has_turn(const cell *c, int side) {
+static bool has_turn(const cell *c, int side, unsigned runs) {
+    const unsigned done = c->runs[side];
     if (!c->side[side]) return false;
-    return side != BLST || c->runs[side] == 0 ||
-           (c->runs[side] + 1) * c->time[side][0].cpu < blst_budget_ns;
+    if (done == 0) return true;
+    const int64_t next = (done + 1) * c->time[side][0].wall;
+    return side == BLST ? done < runs && next < blst_budget_ns : done < runs || next < more_ns;
 }
 
 static cuzk_status run_cells(const matrix *m, cell *cells, size_t n) {
-    for (unsigned r = 0; r < m->b->runs; r++)
+    for (unsigned r = 0; r < RUNS_MAX; r++)
         for (size_t i = 0; i < n; i++)
             for (int side = 0; side < SIDES; side++)
-                if (has_turn(&cells[i], side)) CUZK_TRY(run_side(m, &cells[i], side));
+                if (has_turn(&cells[i], side, m->b->runs)) CUZK_TRY(run_side(m, &cells[i], side));
     return CUZK_OK;
 }
 
