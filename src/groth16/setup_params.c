@@ -166,10 +166,29 @@ static void list_dense(setup *s, section which) {
 
 /* ---- points ---- */
 
+typedef struct {
+    setup *s;
+    const void *data;
+    size_t n;
+    cuzk_err *err;
+    cuzk_status st;
+} piece;
+
+static void hash_or_write(void *ctx, size_t i) {
+    piece *p = ctx;
+    if (i == 0)
+        p->st = cuzk_out_write(p->s->out, p->data, p->n, p->err);
+    else
+        cuzk_hash_update(p->s->hash, p->data, p->n);
+}
+
+/* Neither can be split, but a thread may hash while another writes. */
 static cuzk_status put(setup *s, const void *data, size_t n, cuzk_err *err) {
+    enum { LARGE = 1 << 16 };
+    piece p = {.s = s, .data = data, .n = n, .err = err};
     if (!s->out) return CUZK_OK; /* a key of logarithms has no file */
-    cuzk_hash_update(s->hash, data, n);
-    return cuzk_out_write(s->out, data, n, err);
+    cuzk_pool_run(n < LARGE ? NULL : s->pool, 2, hash_or_write, &p);
+    return p.st;
 }
 
 static cuzk_status put_count(setup *s, uint32_t n, cuzk_err *err) {
