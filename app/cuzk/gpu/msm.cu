@@ -302,7 +302,7 @@ cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_id id, c
     c.n = ((size_t)1 << log2n) - (o.quick && log2n > 2 ? 3 : 0);
     const cuzk_u256 secret = {{0x123456789abcdef1u, 0xfedcba9876543210u, 0x0f1e2d3c4b5a6978u, 5}};
     c.curve->fr->to_mont(&c.s, &secret);
-    CUZK_TRY(c.g->prepare(err));
+    CUZK_TRY(c.g->prepare(c.dev, err));
     CUZK_TRY(cuzk_cuda_alloc(dev, &c.table, c.n * c.ops->point_size, err));
     CUZK_TRY(cuzk_cuda_alloc(dev, &c.bases, c.n * c.ops->point_size, err));
     CUZK_TRY(cuzk_cuda_alloc(dev, &c.scalars, c.n * 32, err));
@@ -337,7 +337,7 @@ cuzk_status bench_table(cuzk_cuda *dev, cuzk_curve_id curve, cuzk_group group, s
     c.n = n;
     c.s = *s;
     c.table = out;
-    CUZK_TRY(c.g->prepare(err));
+    CUZK_TRY(c.g->prepare(c.dev, err));
     CUZK_TRY(make_table(&c, err));
     return check_table(&c, ok, err);
 }

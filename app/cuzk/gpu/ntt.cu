@@ -248,7 +248,8 @@ cuzk_status bench_ntt(cuzk_cuda *dev, const bench_options &o, bench_report *rep,
         const cuzk_curve_id curve = k ? CUZK_BN254 : CUZK_BLS12_381;
         if (o.curve && o.curve != curve) continue;
         for (unsigned log2n = o.log2_lo; log2n <= o.log2_hi; log2n += o.step) {
-            CUZK_TRY(one_size(dev, o, curve, log2n, 3, rep, err));
+            if (cuzk__cuda_ntt_dirs(log2n, 3, dev->info.block_shared) == 3)
+                CUZK_TRY(one_size(dev, o, curve, log2n, 3, rep, err));
             CUZK_TRY(one_size(dev, o, curve, log2n, 3 | CUZK_NTT_SMALL_TABLES, rep, err));
         }
     }

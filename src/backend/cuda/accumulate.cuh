@@ -19,6 +19,7 @@
 #define CUZK_BACKEND_CUDA_ACCUMULATE_CUH
 
 #include "backend/cuda/coords.cuh"
+#include "backend/cuda/limits.cuh"
 
 namespace cuzk_gpu {
 
@@ -27,6 +28,19 @@ enum { INFINITY_MARK = -1 };               /* top word of an accumulator's x */
 constexpr uint32_t NO_POINT = 0xffffffffu; /* index word: the list has ended */
 enum add_kind { ADD_NORMAL, ADD_KEEP, ADD_COPY, ADD_DOUBLE, ADD_INFINITY };
 
+/* Before sm_80 a copy is done when it is issued, which is the earliest that it may be. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+CUZK_GPU_D void async_copy(uint32_t dst, const uint4 *src) {
+    const uint4 v = *src;
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(dst), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+CUZK_GPU_D void async_commit() {}
+CUZK_GPU_D void async_wait() {
+    __syncwarp();
+}
+#else
 CUZK_GPU_D void async_copy(uint32_t dst, const uint4 *src) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(dst), "l"(src) : "memory");
 }
@@ -37,6 +51,7 @@ CUZK_GPU_D void async_wait() {
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncwarp();
 }
+#endif
 
 /* A coordinate of N words in N/4 planes: from global (stride in 16-byte units), to and from
  * shared memory (planes NT*16 bytes apart). */
@@ -173,17 +188,43 @@ static __device__ __noinline__ resolved<E> tangent_numerator(const uint4 *acc, s
 }
 
 /* Layout of a thread's shared memory: five coordinates, and the running inverse of backward(),
- * which would not stay in registers through five products. */
+ * which would not stay in registers through five products (but see stage_bytes). */
 template <class E, int NT> struct stage {
     static constexpr uint32_t SIZE = E::N / 4 * NT * 16;
     uint32_t base;
-    static constexpr int BYTES = 6 * (int)SIZE;
+    static constexpr int BYTES = STAGE_COORDINATES * (int)SIZE;
     __device__ __forceinline__ uint32_t ax() const { return base; }
     __device__ __forceinline__ uint32_t px() const { return base + SIZE; }
     __device__ __forceinline__ uint32_t pre() const { return base + 2 * SIZE; }
     __device__ __forceinline__ uint32_t ay() const { return base + 3 * SIZE; }
     __device__ __forceinline__ uint32_t py() const { return base + 4 * SIZE; }
     __device__ __forceinline__ uint32_t inv() const { return base + 5 * SIZE; }
+};
+
+/* Blocks that share a multiprocessor, at most MINB. */
+template <class E, int NT> constexpr int stage_blocks(int most) {
+    return blocks_held(THIS_CHIP, NT, stage_bytes(stage<E, NT>::SIZE, THIS_CHIP.shared), most);
+}
+
+/* Where backward() keeps the running inverse. */
+template <class E, int NT> struct inverse_home {
+    const stage<E, NT> &s;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    uint32_t w[E::N];
+    __device__ __forceinline__ void put(const uint32_t *x) {
+        copy_words<E::N>(w, x);
+    }
+    __device__ __forceinline__ void get(uint32_t *x) const {
+        copy_words<E::N>(x, w);
+    }
+#else
+    __device__ __forceinline__ void put(const uint32_t *x) {
+        put_shared<E::N, NT>(s.inv(), x);
+    }
+    __device__ __forceinline__ void get(uint32_t *x) const {
+        get_shared<E::N, NT>(x, s.inv());
+    }
+#endif
 };
 
 /* d for the pair in shared memory; true when the pair needs resolve_pair. */
@@ -260,7 +301,8 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
     constexpr int N = E::N, Q = N / 4;
     uint32_t id = lists.element(m - 1), id_next = NO_POINT;
     if (m > 1) id_next = lists.element(m - 2);
-    put_shared<N, NT>(s.inv(), inv);
+    inverse_home<E, NT> running = {s};
+    running.put(inv);
     {
         const uint4 *acc = lists.acc(m - 1);
         fetch<N, NT>(s.ax(), acc, NT);
@@ -278,11 +320,11 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
         const bool negate = C::SIGNED && id >> 31;
         if (pair_diff<E, NT>(d, s, id)) kind = settle_pair<E>(d, lists, i, NT);
         id = id_next;
-        get_shared<N, NT>(w, s.inv());
+        running.get(w);
         if (i > 0) {
             uint32_t pre[N];
             E::mul(d, d, w);
-            put_shared<N, NT>(s.inv(), d);
+            running.put(d);
             get_shared<N, NT>(pre, s.pre());
             if (i > 1) fetch<N, NT>(s.pre(), lists.prefix(i - 1), NT);
             E::mul(w, w, pre);

@@ -39,7 +39,9 @@ template <class E, int NT> struct choose_cursor : thread_home<E, NT, choose_args
 };
 
 template <class E, int NT, int MINB>
-__global__ __launch_bounds__(NT, MINB) void choose(const __grid_constant__ choose_args a) {
+__global__
+__launch_bounds__(NT,
+                  stage_blocks<E, NT>(MINB)) void choose(const __grid_constant__ choose_args a) {
     extern __shared__ __align__(32) uint4 dynamic[];
     __shared__ uint32_t shared_chunk;
     __shared__ int shared_m;

@@ -170,7 +170,8 @@ CUZK_GPU_D void add_round(const Cursor &cursor, int m, uint32_t base, int sms) {
 }
 
 template <class E, int NT, int MINB>
-__global__ __launch_bounds__(NT, MINB) void accumulate_lists(const __grid_constant__ list_args a) {
+__global__ __launch_bounds__(NT, stage_blocks<E, NT>(MINB)) void accumulate_lists(
+    const __grid_constant__ list_args a) {
     extern __shared__ __align__(32) uint4 dynamic[];
     __shared__ uint4 shared_chunk;
     const volatile uint4 *chunk = &shared_chunk; /* read where used, for the same reason */

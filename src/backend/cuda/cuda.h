@@ -37,8 +37,10 @@ cuzk_status cuzk_cuda_find(int *ordinal, const char *uuid, cuzk_err *err) CUZK_M
 
 typedef struct cuzk_cuda_info {
     char name[128];
-    char uuid[48]; /* "GPU-0d1e…", as the driver's tools write it */
-    int sms;       /* multiprocessors */
+    char uuid[48];                  /* "GPU-0d1e…", as the driver's tools write it */
+    int sms;                        /* multiprocessors */
+    int sm_threads;                 /* of one multiprocessor */
+    size_t sm_shared, block_shared; /* bytes of shared memory: of one, and of a block at most */
     int cc_major, cc_minor;
     int driver, runtime; /* as 13000 for 13.0 */
     size_t bytes_total, bytes_free;

@@ -4,6 +4,8 @@
 
 #include "backend/cuda/cuda.h"
 
+#include "backend/cuda/limits.cuh"
+
 #include <cuda_runtime.h>
 
 enum { CUZK__CUDA_MARKS = 4, CUZK__CUDA_COUNTERS = 64, CUZK__SUM_PARTIALS = 512 };
@@ -32,6 +34,14 @@ struct cuzk_cuda {
 cuzk_status cuzk__cuda_open_lane(cuzk_cuda **out, const cuzk_cuda *dev, bool high,
                                  cuzk_err *err) CUZK_MUST_CHECK;
 
+/* Shared memory for a block whose operands take so many bytes a coordinate (limits.cuh). */
+static inline size_t cuzk__cuda_stage(const cuzk_cuda *dev, size_t coordinate) {
+    return cuzk_gpu::stage_bytes(coordinate, dev->info.block_shared);
+}
+/* NO_DEVICE when that is nothing. */
+cuzk_status cuzk__cuda_check_stage(const cuzk_cuda *dev, size_t coordinate,
+                                   cuzk_err *err) CUZK_MUST_CHECK;
+
 /* Maps a CUDA error to a status, writes err, clears the runtime's last error. */
 cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file, int line,
                               cuzk_err *err) CUZK_MUST_CHECK;
@@ -46,8 +56,8 @@ cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file,
 /* One field's transforms: ntt_<curve>.cu. */
 struct cuzk__cuda_ntt_ops {
     const cuzk_fr_ops *fr;
-    /* Sets the kernels' shared-memory limits on the current device. */
-    cuzk_status (*prepare)(cuzk_err *err);
+    /* Sets the kernels' shared-memory limits on the device, which is the current one. */
+    cuzk_status (*prepare)(const cuzk_cuda *dev, cuzk_err *err);
     cuzk_status (*make_tables)(cuzk_cuda_ntt *plan, cuzk_ntt_dir dir, cuzk_err *err);
     cuzk_status (*make_scale)(const cuzk_cuda_ntt *plan, cuzk_cuda_ntt_scale *scale,
                               const cuzk_u256 *h, cuzk_err *err);
@@ -77,8 +87,11 @@ struct cuzk_cuda_ntt {
 /* One group's point kernels: msm_<group>.cu. Sizes in bytes; pointers are device memory. */
 struct cuzk__cuda_group_ops {
     size_t point_bytes, xyzz_bytes;
-    int threads, min_blocks; /* of accumulate() */
-    cuzk_status (*prepare)(cuzk_err *err);
+    int threads;                         /* of a block of accumulate() */
+    int (*blocks)(const cuzk_cuda *dev); /* of which a multiprocessor holds so many */
+    /* Sets the kernels' shared-memory limits on the device, which is the current one. NO_DEVICE
+     * when a block may have too little. */
+    cuzk_status (*prepare)(const cuzk_cuda *dev, cuzk_err *err);
     /* Sums lists (accumulate.cuh) with `grid` blocks. */
     cuzk_status (*accumulate)(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err);
     /* One level of sums of chosen points (accumulate_chosen.cuh) with `grid` blocks. */

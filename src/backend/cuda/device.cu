@@ -24,6 +24,15 @@ cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file,
                         cudaGetErrorString(e), base ? base + 1 : file, line, what);
 }
 
+cuzk_status cuzk__cuda_check_stage(const cuzk_cuda *dev, size_t coordinate, cuzk_err *err) {
+    const size_t least = cuzk_gpu::STAGE_LEAST * coordinate + cuzk_gpu::BLOCK_ASIDE;
+    if (cuzk__cuda_stage(dev, coordinate)) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
+                        "%s: a block has %zu bytes of shared memory, sums need %zu: use another "
+                        "device",
+                        dev->info.name, dev->info.block_shared, least);
+}
+
 int cuzk_cuda_device_count(void) {
     int n = 0;
     if (cudaGetDeviceCount(&n) != cudaSuccess) {
@@ -61,9 +70,12 @@ cuzk_status cuzk_cuda_find(int *ordinal, const char *uuid, cuzk_err *err) {
 static cuzk_status fill_info(cuzk_cuda *dev, cuzk_err *err) {
     cudaDeviceProp p;
     CUZK_CUDA(cudaGetDeviceProperties(&p, dev->ordinal));
-    snprintf(dev->info.name, sizeof dev->info.name, "%s", p.name);
+    snprintf(dev->info.name, sizeof dev->info.name, "%.*s", (int)sizeof dev->info.name - 1, p.name);
     uuid_text(dev->info.uuid, &p);
     dev->info.sms = p.multiProcessorCount;
+    dev->info.sm_threads = p.maxThreadsPerMultiProcessor;
+    dev->info.sm_shared = p.sharedMemPerMultiprocessor;
+    dev->info.block_shared = p.sharedMemPerBlockOptin;
     dev->info.cc_major = p.major;
     dev->info.cc_minor = p.minor;
     CUZK_CUDA(cudaDriverGetVersion(&dev->info.driver));

@@ -287,7 +287,7 @@ static cuzk_status fill_comb(cuzk_gpu_backend *b, cuzk_curve_id curve, const cuz
     const size_t row = (size_t)q->n_full * q->ops->point_bytes;
     const size_t plane = row * q->windows, count = (size_t)q->n_full * q->windows;
     char *t = (char *)q->points;
-    CUZK_TRY(g->prepare(err));
+    CUZK_TRY(g->prepare(b->dev, err));
     for (unsigned w = 1; w < q->windows; w++)
         CUZK_TRY(g->shift(b->dev, t + (w - 1) * row, t + w * row, q->n_full, (int)q->window, err));
     for (unsigned d = 2; d <= 1u << (q->window - 1); d++) {
@@ -365,7 +365,7 @@ static cuzk_status load_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__query_
     q->n_full = f.n_full;
     q->n = f.n;
     if (st == CUZK_OK && f.n > 0) {
-        CUZK_TRY_GOTO(q->ops->prepare(err), done);
+        CUZK_TRY_GOTO(q->ops->prepare(b->dev, err), done);
         CUZK_TRY_GOTO(take_points(b, k, q, false, err), done);
         CUZK_TRY_GOTO(cuzk_cuda_alloc(b->dev, &mem, (size_t)f.n * 4, err), done);
         q->slots = (uint32_t *)mem;
@@ -469,7 +469,7 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     cuzk__gpu_query *q = &k->query[CUZK__Q_H];
     CUZK_TRY(take_points(b, k, q, true, err));
     if (cuzk__measures(b->dev)) return finish_h(b, k, err);
-    CUZK_TRY(q->ops->prepare(err));
+    CUZK_TRY(q->ops->prepare(b->dev, err));
     const size_t size = q->ops->point_bytes;
     const size_t count = (size_t)q->n - (key->h_form == CUZK_H_COEFFICIENTS ? 1 : 0);
     point_writer w = writer(b, k, q, q->points);
@@ -479,6 +479,11 @@ static cuzk_status load_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     if (!values)
         CUZK_TRY(cuzk__bit_reverse(b->dev, q->points, key->log2_domain, (int)(size / 16), err));
     return finish_h(b, k, err);
+}
+
+unsigned cuzk__gpu_transform_dirs(const cuzk_cuda *dev, const cuzk_proving_key *key, bool small) {
+    const unsigned dirs = 3 | (small ? CUZK_NTT_SMALL_TABLES : 0);
+    return cuzk__cuda_ntt_dirs(key->log2_domain, dirs, dev->info.block_shared);
 }
 
 size_t cuzk__gpu_transform_bytes(const cuzk_proving_key *key, unsigned dirs) {
@@ -565,7 +570,7 @@ cuzk_status cuzk__gpu_generator_comb(cuzk_gpu_backend *b, cuzk__gpu_query *q,
     q->window = LOG_WINDOW;
     q->windows = curve->fr->bits / LOG_WINDOW + 1;
     q->table = (size_t)q->windows << (LOG_WINDOW - 1);
-    CUZK_TRY(q->ops->prepare(err));
+    CUZK_TRY(q->ops->prepare(b->dev, err));
     CUZK_TRY(cuzk_cuda_alloc(b->dev, &q->points, q->table * q->ops->point_bytes, err));
     CUZK_TRY(cuzk__ring_upload(b, q->points, cuzk_curve_group(curve, group)->generator,
                                q->ops->point_bytes, err));
@@ -655,7 +660,7 @@ static cuzk_status load_all(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err)
     CUZK_TRY(count_queries(k, err));
     CUZK_TRY(choose_form(b, k, &lean, err));
     if (lean) return load_lean(b, k, held_by_others(b, &info), err);
-    CUZK_TRY(cuzk__gpu_load_transforms(b, k, 3, err));
+    CUZK_TRY(cuzk__gpu_load_transforms(b, k, cuzk__gpu_transform_dirs(b->dev, key, false), err));
     CUZK_TRY(load_query(b, k, CUZK__Q_A, &key->a, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_B1, &key->b1, err));
     CUZK_TRY(load_query(b, k, CUZK__Q_B2, &key->b2, err));

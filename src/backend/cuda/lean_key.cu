@@ -331,7 +331,8 @@ static cuzk_status take_device(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *e
 }
 
 static cuzk_status load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
-    return cuzk__gpu_load_transforms(b, k, 3 | (k->lean->small ? CUZK_NTT_SMALL_TABLES : 0), err);
+    return cuzk__gpu_load_transforms(
+        b, k, cuzk__gpu_transform_dirs(b->dev, k->base.key, k->lean->small), err);
 }
 
 /* Where nothing is taken: from the counts. */
@@ -382,7 +383,7 @@ static cuzk_status load(source s[SOURCES], cuzk_gpu_backend *b, cuzk_gpu_key *k,
     cuzk_status st;
     CUZK_TRY(scan_key(s, b, k, err));
     for (const cuzk__gpu_query &q : k->query)
-        CUZK_TRY(q.ops->prepare(err));
+        CUZK_TRY(q.ops->prepare(b->dev, err));
     CUZK_TRY(measure_link(b, &l->link, err));
     CUZK_TRY(cuzk__lean_plan(k, b->dev, room, held, b->chunk, b->share, err));
     CUZK_TRY(take_host(b, l, k->base.key->name, err));

@@ -467,9 +467,10 @@ static cuzk_status search(cuzk_gpu_key *k, const cuts *c, size_t room, found *be
 
 /* Of what is there, what vectors, chunks and scratch may take with such tables. */
 static size_t room_beside(cuzk_gpu_key *k, unsigned share, bool small, size_t room) {
-    const unsigned dirs = 3 | (small ? CUZK_NTT_SMALL_TABLES : 0);
+    const cuzk_cuda *dev = &k->lean->part[CUZK__LEAN_FULL].dev;
+    const unsigned dirs = cuzk__gpu_transform_dirs(dev, k->base.key, small);
     k->lean->share = share;
-    k->lean->small = small;
+    k->lean->small = dirs & CUZK_NTT_SMALL_TABLES;
     k->bytes.transforms = cuzk__gpu_transform_bytes(k->base.key, dirs);
     const size_t aside = set_aside(k) + k->bytes.transforms;
     return room > aside ? room - aside : 0;

@@ -113,8 +113,9 @@ static double msm_cost(const cuzk__msm_shape *s) {
     return (double)s->n * s->windows * 0.31 + used_buckets(s) * 0.8;
 }
 
+/* block_shared: of the device. A window that is asked for is taken as it is. */
 static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned factor,
-                         cuzk__msm_shape *shape) {
+                         size_t block_shared, cuzk__msm_shape *shape) {
     if (c->window) {
         shape_of(c->n, bits, c->window, factor, shape);
         return;
@@ -123,19 +124,19 @@ static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned 
     for (unsigned w = 5; w <= 24; w++) {
         cuzk__msm_shape s;
         shape_of(c->n, bits, w, factor, &s);
-        if (msm_cost(&s) < msm_cost(shape)) *shape = s;
+        if (msm_cost(&s) < msm_cost(shape) && cuzk__msm_bins_fit(&s, block_shared)) *shape = s;
     }
 }
 
 /* The largest table within the limit that still saves 3 % over the next. */
 static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size_t point_bytes,
-                              size_t limit) {
+                              size_t block_shared, size_t limit) {
     unsigned best = 1;
     double best_cost = 0;
     for (unsigned f = 1; f <= 24; f++) {
         if (f > 1 && (c->n * f * point_bytes > limit || c->n * f >> 31)) break;
         cuzk__msm_shape s;
-        choose_shape(c, bits, f, &s);
+        choose_shape(c, bits, f, block_shared, &s);
         const double cost = msm_cost(&s);
         if (f == 1 || cost < best_cost * 0.97) {
             best = f;
@@ -186,7 +187,7 @@ static cuzk_status set_cub_room(cuzk_cuda_msm *m, size_t lists, size_t buckets, 
 }
 
 static size_t resident_blocks(const cuzk_cuda_msm *m) {
-    return (size_t)(m->dev->info.sms * m->g->min_blocks);
+    return (size_t)(m->dev->info.sms * m->g->blocks(m->dev));
 }
 
 static cuzk__msm_cut cut_of(const cuzk_cuda_msm *m) {
@@ -333,10 +334,17 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     if (!factor) {
         cuzk_cuda_info info = dev->info;
         if (!c->table_limit) CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
-        factor = choose_factor(c, m->fr->bits, m->g->point_bytes,
+        factor = choose_factor(c, m->fr->bits, m->g->point_bytes, dev->info.block_shared,
                                c->table_limit ? c->table_limit : info.bytes_free / 2);
     }
-    choose_shape(c, m->fr->bits, factor, &m->shape);
+    choose_shape(c, m->fr->bits, factor, dev->info.block_shared, &m->shape);
+    if (!cuzk__msm_bins_fit(&m->shape, dev->info.block_shared)) {
+        st = cuzk_err_set(err, CUZK_STATUS_USAGE,
+                          "windows of %u bits: %s has %zu bytes of shared memory in a block, too "
+                          "few to count their digits; take narrower ones",
+                          c->window, dev->info.name, dev->info.block_shared);
+        goto fail;
+    }
     m->digits = c->n * (size_t)m->shape.windows;
     m->all_buckets = m->shape.buckets * (uint32_t)m->shape.sets;
     if (c->n * (size_t)m->shape.factor >> 31 || m->digits + m->digits / 64 >> 32) {
@@ -345,7 +353,7 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
         goto fail;
     }
     choose_cuts(m);
-    if (!measuring) CUZK_TRY_GOTO(m->g->prepare(err), fail);
+    if (!measuring) CUZK_TRY_GOTO(m->g->prepare(dev, err), fail);
     CUZK_TRY_GOTO(build_table(m, bases, err), fail);
     if (!c->table_only) CUZK_TRY_GOTO(take_scratch(m, err), fail);
     if (!measuring) CUZK_TRY_GOTO(cuzk_cuda_sync(dev, err), fail);

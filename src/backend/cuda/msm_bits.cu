@@ -65,7 +65,7 @@ size_t place(bits_layout *l, size_t bytes) {
 cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g, size_t n, bits_layout *l,
                     cuzk_err *err) {
     *l = {};
-    l->grid = dev->info.sms * g->min_blocks;
+    l->grid = dev->info.sms * g->blocks(dev);
     const size_t threads = (size_t)(l->grid * g->threads), most = threads * BITS_MOST;
     size_t left = n;
     size_t room[2] = {0, 0};
@@ -116,7 +116,7 @@ cuzk_status cuzk_cuda_bits_new(cuzk_cuda_bits **out, cuzk_cuda *dev, const cuzk_
     p->dev = dev;
     p->g = cuzk__cuda_group(c->curve, c->group);
     p->config = *c;
-    CUZK_TRY_GOTO(p->g->prepare(err), fail);
+    CUZK_TRY_GOTO(p->g->prepare(dev, err), fail);
     CUZK_TRY_GOTO(lay_out(dev, p->g, c->n, &p->at, err), fail);
     if (!c->scratch) CUZK_TRY_GOTO(cuzk_cuda_alloc(dev, &p->owned, p->at.bytes, err), fail);
     p->scratch = (char *)(c->scratch ? c->scratch : p->owned);

@@ -15,29 +15,40 @@ template <class G, int NT, int MINB> struct msm_group {
     typedef typename G::E E;
     typedef typename G::affine affine;
     typedef typename G::xyzz xyzz;
-    static constexpr int SHARED = stage<E, NT>::BYTES;
-    static constexpr int POINT_SHARED = stage<E, POINT_THREADS>::BYTES;
     static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
 
-    static cuzk_status prepare(cuzk_err *err) {
+    static size_t shared(const cuzk_cuda *dev) { return cuzk__cuda_stage(dev, stage<E, NT>::SIZE); }
+    static size_t point_shared(const cuzk_cuda *dev) {
+        return cuzk__cuda_stage(dev, stage<E, POINT_THREADS>::SIZE);
+    }
+
+    static int blocks(const cuzk_cuda *dev) {
+        return blocks_held({dev->info.sm_threads, dev->info.sm_shared}, NT, shared(dev), MINB);
+    }
+
+    static cuzk_status prepare(const cuzk_cuda *dev, cuzk_err *err) {
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
-        CUZK_CUDA(cudaFuncSetAttribute(accumulate_lists<E, NT, MINB>, attr, SHARED));
-        CUZK_CUDA(cudaFuncSetAttribute(choose<E, NT, MINB>, attr, SHARED));
-        CUZK_CUDA(cudaFuncSetAttribute(shift_points<G>, attr, POINT_SHARED));
-        CUZK_CUDA(cudaFuncSetAttribute(add_constant<G>, attr, POINT_SHARED));
-        CUZK_CUDA(cudaFuncSetAttribute(merge_lists<G>, attr, POINT_SHARED));
+        CUZK_TRY(cuzk__cuda_check_stage(dev, stage<E, NT>::SIZE, err));
+        CUZK_TRY(cuzk__cuda_check_stage(dev, stage<E, POINT_THREADS>::SIZE, err));
+        const int bytes = (int)shared(dev), point_bytes = (int)point_shared(dev);
+        CUZK_CUDA(cudaFuncSetAttribute(accumulate_lists<E, NT, MINB>, attr, bytes));
+        CUZK_CUDA(cudaFuncSetAttribute(choose<E, NT, MINB>, attr, bytes));
+        CUZK_CUDA(cudaFuncSetAttribute(shift_points<G>, attr, point_bytes));
+        CUZK_CUDA(cudaFuncSetAttribute(add_constant<G>, attr, point_bytes));
+        CUZK_CUDA(cudaFuncSetAttribute(merge_lists<G>, attr, point_bytes));
         return CUZK_OK;
     }
 
     static cuzk_status run_accumulate(const cuzk_cuda *dev, const void *args, int grid,
                                       cuzk_err *err) {
-        accumulate_lists<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const list_args *)args);
+        accumulate_lists<E, NT, MINB>
+            <<<grid, NT, shared(dev), dev->stream>>>(*(const list_args *)args);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
 
     static cuzk_status run_choose(const cuzk_cuda *dev, const void *args, int grid, cuzk_err *err) {
-        choose<E, NT, MINB><<<grid, NT, SHARED, dev->stream>>>(*(const choose_args *)args);
+        choose<E, NT, MINB><<<grid, NT, shared(dev), dev->stream>>>(*(const choose_args *)args);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -59,8 +70,8 @@ template <class G, int NT, int MINB> struct msm_group {
     static cuzk_status merge(const cuzk_cuda *dev, void *sums, const uint32_t *offset,
                              uint32_t buckets, cuzk_err *err) {
         const unsigned grid = (buckets + POINT_THREADS - 1) / POINT_THREADS;
-        merge_lists<G>
-            <<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>((affine *)sums, offset, buckets);
+        merge_lists<G><<<grid, POINT_THREADS, point_shared(dev), dev->stream>>>((affine *)sums,
+                                                                                offset, buckets);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -73,13 +84,13 @@ template <class G, int NT, int MINB> struct msm_group {
         int lg = 0; /* of the lines that a block sums */
         while (lg < 3 && lg < lg_high && (size_t)all * sets >> (lg + 1) >= blocks)
             lg++;
-        const int shared = POINT_THREADS * (int)sizeof(xyzz);
+        const int bytes = POINT_THREADS * (int)sizeof(xyzz);
         sum_lines<G>
-            <<<dim3((all + (1u << lg) - 1) >> lg, sets), POINT_THREADS, shared, dev->stream>>>(
+            <<<dim3((all + (1u << lg) - 1) >> lg, sets), POINT_THREADS, bytes, dev->stream>>>(
                 (const affine *)sums, offset, lg_high, lg_low, lg, (xyzz *)lines);
         CUZK_CUDA_LAUNCHED();
         sum_bits<G>
-            <<<dim3(1 + (unsigned)(lg_high + lg_low), sets), POINT_THREADS, shared, dev->stream>>>(
+            <<<dim3(1 + (unsigned)(lg_high + lg_low), sets), POINT_THREADS, bytes, dev->stream>>>(
                 (const xyzz *)lines, lg_high, lg_low, (xyzz *)result);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
@@ -88,7 +99,7 @@ template <class G, int NT, int MINB> struct msm_group {
     static cuzk_status shift(const cuzk_cuda *dev, const void *in, void *out, size_t n,
                              int doublings, cuzk_err *err) {
         const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
-        shift_points<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+        shift_points<G><<<grid, POINT_THREADS, point_shared(dev), dev->stream>>>(
             (const affine *)in, (affine *)out, n, doublings);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
@@ -99,15 +110,15 @@ template <class G, int NT, int MINB> struct msm_group {
         affine point;
         memcpy(&point, q, sizeof point);
         const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
-        add_constant<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+        add_constant<G><<<grid, POINT_THREADS, point_shared(dev), dev->stream>>>(
             (const affine *)in, (affine *)out, n, point);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
 
     static constexpr cuzk__cuda_group_ops ops() {
-        return {sizeof(affine), sizeof(xyzz), NT,     MINB,  prepare, run_accumulate, run_choose,
-                sum_points,     merge,        reduce, shift, plus,    G::combine};
+        return {sizeof(affine), sizeof(xyzz), NT,     blocks, prepare, run_accumulate, run_choose,
+                sum_points,     merge,        reduce, shift,  plus,    G::combine};
     }
 };
 

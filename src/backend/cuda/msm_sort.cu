@@ -8,19 +8,20 @@ namespace {
 
 using cuzk_gpu::exclusive_scan;
 using cuzk_gpu::prefix_sum;
+using cuzk_gpu::THIS_CHIP;
 
 enum {
     MOST_WINDOWS = 64,
     MOST_LG_BINS = 11,
     MOST_LG_LOW = 12, /* buckets of a bin */
     COUNT_THREADS = 1024,
+    COUNT_ASIDE = 1024, /* bytes of shared memory that counts leave */
     SCAN_THREADS = 1024,
     SCAN_EACH = 8,
     ITEMS = 8, /* of a thread in a tile */
     WIDE_THREADS = 1024,
-    THIN_THREADS = 512,        /* where a block has less shared memory */
-    LG_BIN_TARGET = 14,        /* digits of a bin: at most so many, where bins suffice */
-    PLANNED_SHARED = 227 << 10 /* bytes of a block, of a device that is only planned for */
+    THIN_THREADS = 512, /* where a block has less shared memory */
+    LG_BIN_TARGET = 14  /* digits of a bin: at most so many, where bins suffice */
 };
 constexpr uint32_t NOTHING = 0xffffffffu;
 
@@ -89,8 +90,8 @@ __device__ __forceinline__ void spread(uint64_t *s, const scalar_args &a, size_t
  * unsigned digits that are the signed ones plus 2^(c-1). They lie in [-2^(c-1), 2^(c-1)); no carry
  * leaves the top window, as s is below half of what all windows hold. Words go to planes, so
  * that a window's digits are read as whole lines. Each block counts its digits by bins. */
-__global__ __launch_bounds__(COUNT_THREADS,
-                             2) void bias_scalars(const __grid_constant__ scalar_args a) {
+__global__ __launch_bounds__(COUNT_THREADS, THIS_CHIP.threads / COUNT_THREADS) void bias_scalars(
+    const __grid_constant__ scalar_args a) {
     extern __shared__ uint32_t counts[];
     for (uint32_t k = threadIdx.x; k < a.bins; k += COUNT_THREADS)
         counts[k] = 0;
@@ -193,7 +194,8 @@ __device__ __forceinline__ void take_room(uint32_t *off, uint32_t *place, uint32
 
 /* Row y of the grid: the digits of one window to their bins. */
 template <int NT>
-__global__ __launch_bounds__(NT, 2048 / NT) void partition(const __grid_constant__ move_args a) {
+__global__ __launch_bounds__(NT, THIS_CHIP.threads /
+                                     NT) void partition(const __grid_constant__ move_args a) {
     extern __shared__ uint32_t shared[];
     __shared__ uint32_t warps[NT / 32];
     const window_of of = a.of[blockIdx.y];
@@ -312,7 +314,8 @@ __global__ __launch_bounds__(NT) void place_buckets(const __grid_constant__ move
 
 /* The tile's digits to their buckets. */
 template <int NT>
-__global__ __launch_bounds__(NT, 2048 / NT) void scatter(const __grid_constant__ move_args a) {
+__global__ __launch_bounds__(NT, THIS_CHIP.threads /
+                                     NT) void scatter(const __grid_constant__ move_args a) {
     extern __shared__ uint32_t shared[];
     __shared__ uint32_t warps[NT / 32];
     const uint32_t lows = 1u << a.lg_low;
@@ -411,27 +414,32 @@ template <int NT> cuzk_status allow_shared(cuzk_err *err) {
 
 } // namespace
 
+static int least_lg_bins(const cuzk__msm_shape *s) {
+    return lg_buckets(s) > MOST_LG_LOW ? lg_buckets(s) - MOST_LG_LOW : 0;
+}
+
+bool cuzk__msm_bins_fit(const cuzk__msm_shape *shape, size_t block_shared) {
+    return ((size_t)shape->sets << least_lg_bins(shape)) * 4 + COUNT_ASIDE <= block_shared;
+}
+
 /* Bins of 2^13 to 2^14 digits where there are not too many or too few of them, nor more bins than
  * buckets in each, and where a block can count those of all sets. */
 cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
                                 cuzk__msm_sorter *sorter, cuzk_err *err) {
     const size_t digits = shape->n * (size_t)shape->factor;
-    const int least = lg_buckets(shape) > MOST_LG_LOW ? lg_buckets(shape) - MOST_LG_LOW : 0;
-    const bool there = dev->ordinal != CUZK__NO_DEVICE;
-    int shared = PLANNED_SHARED, lg = 0;
-    if (there)
-        CUZK_CUDA(
-            cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, dev->ordinal));
+    const int least = least_lg_bins(shape);
+    const size_t shared = dev->info.block_shared;
+    int lg = 0;
     while (lg < MOST_LG_BINS && 2 * lg < lg_buckets(shape) + 1 && digits >> (lg + LG_BIN_TARGET))
         lg++;
-    while (lg > least && (size_t)shape->sets << lg > (size_t)shared / 8)
+    while (lg > least && (size_t)shape->sets << lg > shared / 8)
         lg--;
     if (lg < least) lg = least;
     sorter->lg_bins = lg;
     sorter->threads = shared < 96 << 10 ? THIN_THREADS : WIDE_THREADS;
-    if (!there) return CUZK_OK;
+    if (dev->ordinal == CUZK__NO_DEVICE) return CUZK_OK;
     CUZK_CUDA(cudaFuncSetAttribute(bias_scalars, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   shared - 1024));
+                                   (int)(shared - COUNT_ASIDE)));
     return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(err)
                                            : allow_shared<THIN_THREADS>(err);
 }

@@ -51,7 +51,11 @@ struct cuzk__msm_sorter {
     int threads;      /* of a block that moves a tile */
 };
 
-/* Chooses bins and tiles for sums of this shape. */
+/* Whether a block with so many bytes of shared memory can count the digits of all sets by bins:
+ * windows of 24 bits are too wide for sm_75. */
+bool cuzk__msm_bins_fit(const cuzk__msm_shape *shape, size_t block_shared);
+
+/* Chooses bins and tiles for sums of this shape, whose bins fit. */
 cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
                                 cuzk__msm_sorter *sorter, cuzk_err *err) CUZK_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* NTT plans: how a size is cut into passes, and who owns the tables. Kernels: ntt_kernels.cuh. */
 #include "backend/cuda/cuda_internal.h"
+#include "backend/cuda/ntt_kernels.cuh"
 #include "backend/cuda/ntt_small.h"
-#include "backend/cuda/shoup.cuh"
 
 extern "C" {
 #include "base/mem.h"
@@ -21,6 +21,26 @@ int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
         n += len[i] > 0;
     }
     return n;
+}
+
+/* What a block of the largest pass takes. */
+static size_t shared_of(unsigned log2n) {
+    int len[CUZK__NTT_MAX_PASSES];
+    if (cuzk__cuda_ntt_split(log2n, len) == 1) return cuzk_gpu::NTT_ANY_SHARED;
+    size_t most = 0;
+    for (const int bits : len) {
+        const size_t bytes = bits == 9   ? cuzk_gpu::ntt_shape_9::SHARED
+                             : bits == 8 ? cuzk_gpu::ntt_shape_8::SHARED
+                             : bits == 7 ? cuzk_gpu::ntt_shape_7::SHARED
+                                         : cuzk_gpu::ntt_shape_6::SHARED;
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+unsigned cuzk__cuda_ntt_dirs(unsigned log2n, unsigned dirs, size_t block_shared) {
+    const size_t aside = log2n > cuzk_gpu::NTT_ROOT_BITS ? cuzk_gpu::BLOCK_ASIDE : 0;
+    return shared_of(log2n) + aside > block_shared ? dirs | CUZK_NTT_SMALL_TABLES : dirs;
 }
 
 /* Of a table's exponents, the bits of a row (cuzk_cuda_ntt_scale), or of the first small table. */
@@ -59,6 +79,11 @@ cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id
     if (small) ops = bn ? &cuzk__cuda_ntt_small_bn254 : &cuzk__cuda_ntt_small_bls12_381;
     if (log2n < 1 || log2n > CUZK__NTT_MAX_LOG || log2n > ops->fr->adicity)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "no transform of 2^%u points", log2n);
+    if (cuzk__cuda_ntt_dirs(log2n, dirs, dev->info.block_shared) != dirs)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                            "transforms of 2^%u points need %zu bytes of shared memory in a block, "
+                            "%s has %zu: small tables do",
+                            log2n, shared_of(log2n), dev->info.name, dev->info.block_shared);
     void *mem;
     CUZK_TRY(cuzk_alloc(&mem, 1, sizeof(cuzk_cuda_ntt)));
     cuzk_cuda_ntt *plan = (cuzk_cuda_ntt *)mem;
@@ -69,7 +94,7 @@ cuzk_status cuzk_cuda_ntt_new(cuzk_cuda_ntt **out, cuzk_cuda *dev, cuzk_curve_id
     plan->dirs = dirs;
     plan->passes = cuzk__cuda_ntt_split(log2n, plan->len);
     cuzk_status st;
-    CUZK_TRY_GOTO(ops->prepare(err), fail);
+    CUZK_TRY_GOTO(ops->prepare(dev, err), fail);
     for (int d = 0; d < 2; d++)
         if (dirs >> d & 1) CUZK_TRY_GOTO(ops->make_tables(plan, (cuzk_ntt_dir)d, err), fail);
     if ((plan->passes == 1 || small) && (dirs & 2)) {

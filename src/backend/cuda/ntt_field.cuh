@@ -68,11 +68,6 @@ __global__ void ntt_boundary_table(shoup_pair *out, const __grid_constant__ powe
 }
 
 template <class F, const cuzk_fr_ops *FR> struct ntt_field {
-    using s9 = ntt_shape<3, 4, 2, 3, 3, 3>;
-    using s8 = ntt_shape<3, 8, 2, 2, 3, 3>;
-    using s7 = ntt_shape<3, 8, 4, 2, 2, 3>;
-    using s6 = ntt_shape<3, 16, 4, 3, 3>;
-
     static power_chain chain_of(cuzk_u256 g, const cuzk_u256 *factor) {
         power_chain c;
         for (int k = 0; k <= CUZK__NTT_MAX_LOG; k++) {
@@ -99,17 +94,19 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         return n;
     }
 
-    static cuzk_status prepare(cuzk_err *err) {
-        CUZK_TRY(prepare_shape<s9>(err));
-        CUZK_TRY(prepare_shape<s8>(err));
-        CUZK_TRY(prepare_shape<s7>(err));
-        CUZK_TRY(prepare_shape<s6>(err));
+    static cuzk_status prepare(const cuzk_cuda *dev, cuzk_err *err) {
+        CUZK_TRY(prepare_shape<ntt_shape_9>(dev, err));
+        CUZK_TRY(prepare_shape<ntt_shape_8>(dev, err));
+        CUZK_TRY(prepare_shape<ntt_shape_7>(dev, err));
+        CUZK_TRY(prepare_shape<ntt_shape_6>(dev, err));
         CUZK_CUDA(cudaFuncSetAttribute(ntt_pass_any<F>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       2 * 16 << NTT_ROOT_BITS));
+                                       (int)NTT_ANY_SHARED));
         return CUZK_OK;
     }
 
-    template <class S> static cuzk_status prepare_shape(cuzk_err *err) {
+    /* No plan has a shape that a block cannot have (cuzk__cuda_ntt_shared). */
+    template <class S> static cuzk_status prepare_shape(const cuzk_cuda *dev, cuzk_err *err) {
+        if (S::SHARED + BLOCK_ASIDE > dev->info.block_shared) return CUZK_OK;
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
         CUZK_CUDA(cudaFuncSetAttribute(ntt_pass<F, S, false, false>, attr, S::SHARED));
         CUZK_CUDA(cudaFuncSetAttribute(ntt_pass<F, S, false, true>, attr, S::SHARED));
@@ -228,7 +225,8 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
                 a.lg_boundary = (int)block + (rn ? plan->len[b] : 0);
             }
             const bool fast =
-                plan->passes > 1 && launch_fast<s9, s8, s7, s6>(dev, a, rn, plan->log2n);
+                plan->passes > 1 && launch_fast<ntt_shape_9, ntt_shape_8, ntt_shape_7, ntt_shape_6>(
+                                        dev, a, rn, plan->log2n);
             if (!fast) launch_any(dev, a, rn, plan->log2n);
             CUZK_CUDA_LAUNCHED();
         }

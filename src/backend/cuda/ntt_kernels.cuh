@@ -19,6 +19,7 @@
 #ifndef CUZK_BACKEND_CUDA_NTT_KERNELS_CUH
 #define CUZK_BACKEND_CUDA_NTT_KERNELS_CUH
 
+#include "backend/cuda/limits.cuh"
 #include "backend/cuda/shoup.cuh"
 
 namespace cuzk_gpu {
@@ -198,6 +199,7 @@ template <int LR_, int C_, int MINB_, int S0, int S1, int S2 = 0, int S3 = 0> st
     static constexpr int DATA = LEN * C + LEN * C / 8 + 4; /* one padded plane, in uint4 */
     static constexpr int ROOTS = LEN + LEN / 8;
     static constexpr int SHARED = (2 * DATA + 4 * ROOTS) * 16;
+    static constexpr int BLOCKS = blocks_held(THIS_CHIP, THREADS, SHARED, MINB);
     /* log2 of a stage's radix, and of all those before it */
     __host__ __device__ static constexpr int radix(int s) {
         return s == 0 ? S0 : s == 1 ? S1 : s == 2 ? S2 : S3;
@@ -207,6 +209,12 @@ template <int LR_, int C_, int MINB_, int S0, int S1, int S2 = 0, int S3 = 0> st
     }
     __host__ __device__ static constexpr int lg_gap(int s) { return LG - before(s) - radix(s); }
 };
+
+using ntt_shape_9 = ntt_shape<3, 4, 2, 3, 3, 3>;
+using ntt_shape_8 = ntt_shape<3, 8, 2, 2, 3, 3>;
+using ntt_shape_7 = ntt_shape<3, 8, 4, 2, 2, 3>;
+using ntt_shape_6 = ntt_shape<3, 16, 4, 3, 3>;
+constexpr size_t NTT_ANY_SHARED = (size_t)2 * 16 << NTT_ROOT_BITS; /* ntt_pass_any, at most */
 
 /* A stage: the thread's register v belongs to the DFT number `dft`, as its element `member`; the
  * members are 2^lg_gap slots apart. */
@@ -283,7 +291,7 @@ static __device__ __forceinline__ void zero_old_counters(const ntt_args &a) {
 /* One pass. RN: transposed. CONTIG: S = 1 (no boundary twist). */
 template <class F, class S, bool RN, bool CONTIG>
 __global__ __launch_bounds__(S::THREADS,
-                             S::MINB) void ntt_pass(const __grid_constant__ ntt_args a) {
+                             S::BLOCKS) void ntt_pass(const __grid_constant__ ntt_args a) {
     constexpr int R = S::R, K = S::K, LEN = S::LEN, NT = S::THREADS;
     extern __shared__ uint4 shared[];
     __shared__ uint32_t next_tile;

@@ -140,7 +140,8 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_small {
         return CUZK_OK;
     }
 
-    static cuzk_status prepare(cuzk_err *err) {
+    static cuzk_status prepare(const cuzk_cuda *dev, cuzk_err *err) {
+        (void)dev;
         (void)err;
         return CUZK_OK;
     }

@@ -13,6 +13,11 @@ extern "C" {
  * each transform takes about a third longer. */
 enum { CUZK_NTT_SMALL_TABLES = 4 };
 
+/* `dirs` for plans of 2^log2n points on a device whose blocks have so many bytes of shared memory:
+ * with small tables, whose kernels need none, where the passes of the others would not be launched.
+ */
+unsigned cuzk__cuda_ntt_dirs(unsigned log2n, unsigned dirs, size_t block_shared);
+
 /* Device bytes of cuzk_cuda_ntt_scale_new. */
 size_t cuzk__cuda_ntt_scale_bytes(unsigned log2n, unsigned dirs);
 

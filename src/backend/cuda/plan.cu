@@ -41,7 +41,8 @@ cuzk_status cuzk__gpu_resident_bytes(const cuzk_gpu_key *of, size_t *bytes, cuzk
     probe.arena = &arena;
     cuzk_status st = plan_queries(k, &probe, err);
     if (st == CUZK_OK) st = cuzk__gpu_work_bytes(k, &k->bytes.work, err);
-    *bytes = k->bytes.points + cuzk__gpu_transform_bytes(of->base.key, 3) + k->bytes.work +
+    const unsigned dirs = cuzk__gpu_transform_dirs(b->dev, of->base.key, false);
+    *bytes = k->bytes.points + cuzk__gpu_transform_bytes(of->base.key, dirs) + k->bytes.work +
              CUZK__SLOTS * cuzk__gpu_slot_bytes(of->base.key) + CUZK__ROUNDED;
     for (cuzk__gpu_query &q : k->query)
         cuzk_cuda_msm_free(q.msm);
@@ -131,6 +132,9 @@ static cuzk_cuda absent_device(size_t vram) {
     cuzk_cuda dev = {};
     dev.ordinal = CUZK__NO_DEVICE;
     dev.info.sms = 132;
+    dev.info.sm_threads = 2048;
+    dev.info.sm_shared = (size_t)228 << 10;
+    dev.info.block_shared = (size_t)227 << 10;
     dev.info.bytes_total = vram;
     return dev;
 }

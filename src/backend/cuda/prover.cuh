@@ -335,7 +335,10 @@ size_t cuzk__gpu_slot_pinned(const cuzk_gpu_key *k);
  * multiples and with its sums in turn, and its slots. From the counts of its queries. */
 cuzk_status cuzk__gpu_resident_bytes(const cuzk_gpu_key *k, size_t *bytes,
                                      cuzk_err *err) CUZK_MUST_CHECK;
-/* Its transforms; dirs: of cuzk_cuda_ntt_new. And the device bytes of their tables. */
+/* `dirs` (of cuzk_cuda_ntt_new) of a key's transforms: both, with small tables where they are asked
+ * for or the device's blocks can do no others. */
+unsigned cuzk__gpu_transform_dirs(const cuzk_cuda *dev, const cuzk_proving_key *key, bool small);
+/* Its transforms, and the device bytes of their tables. */
 cuzk_status cuzk__gpu_load_transforms(cuzk_gpu_backend *b, cuzk_gpu_key *k, unsigned dirs,
                                       cuzk_err *err) CUZK_MUST_CHECK;
 size_t cuzk__gpu_transform_bytes(const cuzk_proving_key *key, unsigned dirs);

@@ -159,13 +159,16 @@ __global__ __launch_bounds__(POINT_THREADS) void fixed_base(const typename G::af
 template <class G> struct sum_group {
     typedef typename G::affine affine;
     typedef typename G::xyzz xyzz;
-    static constexpr int POINT_SHARED = stage<typename G::E, POINT_THREADS>::BYTES;
     static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
 
-    static cuzk_status prepare(cuzk_err *err) {
+    static constexpr size_t COORDINATE = stage<typename G::E, POINT_THREADS>::SIZE;
+
+    static cuzk_status prepare(const cuzk_cuda *dev, cuzk_err *err) {
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
-        CUZK_CUDA(cudaFuncSetAttribute(add_multiples<G>, attr, POINT_SHARED));
-        CUZK_CUDA(cudaFuncSetAttribute(fixed_base<G>, attr, POINT_SHARED));
+        CUZK_TRY(cuzk__cuda_check_stage(dev, COORDINATE, err));
+        const int bytes = (int)cuzk__cuda_stage(dev, COORDINATE);
+        CUZK_CUDA(cudaFuncSetAttribute(add_multiples<G>, attr, bytes));
+        CUZK_CUDA(cudaFuncSetAttribute(fixed_base<G>, attr, bytes));
         return CUZK_OK;
     }
 
@@ -184,7 +187,7 @@ template <class G> struct sum_group {
     static cuzk_status add(const cuzk_cuda *dev, const void *a, const void *b, void *out, size_t n,
                            cuzk_err *err) {
         const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
-        add_multiples<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+        add_multiples<G><<<grid, POINT_THREADS, cuzk__cuda_stage(dev, COORDINATE), dev->stream>>>(
             (const affine *)a, (const affine *)b, (affine *)out, n);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
@@ -194,7 +197,7 @@ template <class G> struct sum_group {
                                 unsigned windows, const void *scalars, void *out, size_t n,
                                 cuzk_err *err) {
         const unsigned grid = (unsigned)((n + POINT_THREADS - 1) / POINT_THREADS);
-        fixed_base<G><<<grid, POINT_THREADS, POINT_SHARED, dev->stream>>>(
+        fixed_base<G><<<grid, POINT_THREADS, cuzk__cuda_stage(dev, COORDINATE), dev->stream>>>(
             (const affine *)table, (int)window, (int)windows, (const uint4 *)scalars, (affine *)out,
             n);
         CUZK_CUDA_LAUNCHED();

@@ -11,7 +11,8 @@ enum {
 
 struct cuzk__sum_ops {
     size_t point_bytes, xyzz_bytes;
-    cuzk_status (*prepare)(cuzk_err *err);
+    /* As of cuzk__cuda_group_ops. */
+    cuzk_status (*prepare)(const cuzk_cuda *dev, cuzk_err *err);
     /* Adds points[e & 2^31-1], negated where the top bit is set, for the *count entries e of list;
      * leaves CUZK__SUM_LAST sums in last. partial: room for CUZK__SUM_BLOCKS * sms sums. */
     cuzk_status (*sum)(const cuzk_cuda *dev, const void *points, const uint32_t *list,

@@ -1,0 +1,179 @@
+/* What host code makes of a device's shared memory, for chips from sm_75 to sm_120: blocks that
+ * can be launched, blocks that a multiprocessor holds, transforms and windows that fit, and errors
+ * where nothing does. Needs no GPU: figures of chips stand in for devices. */
+#include "backend/cuda/accumulate.cuh"
+#include "backend/cuda/cub_room.h"
+#include "backend/cuda/msm_sort.cuh"
+#include "backend/cuda/ntt_kernels.cuh"
+#include "backend/cuda/ntt_small.h"
+#include "backend/cuda/sum_ops.cuh"
+
+#include <stdio.h>
+#include <string.h>
+
+using namespace cuzk_gpu;
+
+static int failures;
+
+static void expect(bool ok, const char *what, int arch) {
+    if (ok) return;
+    if (failures++ < 20) fprintf(stderr, "wrong on sm_%d: %s\n", arch, what);
+}
+
+/* From the vendor's table of compute capabilities: threads and KiB of shared memory of a
+ * multiprocessor, and KiB of a block at most. */
+struct chip {
+    int arch, threads, shared, block;
+};
+static const chip chips[] = {
+    {75, 1024, 64, 64},    {80, 2048, 164, 163},  {86, 1536, 100, 99},
+    {87, 1536, 164, 163},  {89, 1536, 100, 99},   {90, 2048, 228, 227},
+    {100, 2048, 228, 227}, {103, 2048, 228, 227}, {120, 1536, 100, 99},
+};
+
+static cuzk_cuda device_of(const chip &c, cuzk__arena *arena) {
+    cuzk_cuda dev = {};
+    *arena = {};
+    arena->measuring = true;
+    dev.arena = arena;
+    dev.ordinal = CUZK__NO_DEVICE;
+    dev.info.sms = 100;
+    dev.info.sm_threads = c.threads;
+    dev.info.sm_shared = (size_t)c.shared << 10;
+    dev.info.block_shared = (size_t)c.block << 10;
+    return dev;
+}
+
+/* Batch-affine sums: bytes of a coordinate, threads, blocks wanted and those that there are. */
+static void sums(const chip &c) {
+    static const struct {
+        const cuzk__cuda_group_ops *ops;
+        size_t coordinate;
+        int most;
+    } groups[] = {{&cuzk__cuda_bn254_g1, 8192, 3},
+                  {&cuzk__cuda_bn254_g2, 8192, 3},
+                  {&cuzk__cuda_bls12_381_g1, 12288, 2},
+                  {&cuzk__cuda_bls12_381_g2, 12288, 2}};
+    cuzk__arena arena;
+    const cuzk_cuda dev = device_of(c, &arena);
+    for (const auto &g : groups) {
+        const size_t bytes = cuzk__cuda_stage(&dev, g.coordinate);
+        /* what kernels compiled for the chip use, and no less: sm_75 holds the inverse elsewhere */
+        const size_t used = (c.arch < 80 ? 5 : 6) * g.coordinate;
+        expect(bytes >= used, "a block has less than its kernel uses", c.arch);
+        expect(bytes + 1024 <= dev.info.block_shared, "a block would be refused", c.arch);
+        const int held = g.ops->blocks(&dev);
+        expect(held >= 1 && held <= g.most, "blocks", c.arch);
+        expect(held == 1 || held * (bytes + 1024) <= dev.info.sm_shared,
+               "more blocks than a multiprocessor holds", c.arch);
+        expect(held == g.most || (held + 1) * (bytes + BLOCK_ASIDE) > dev.info.sm_shared,
+               "fewer blocks than a multiprocessor holds", c.arch);
+        if (c.arch == 90) expect(held == g.most, "blocks of sm_90", c.arch);
+        expect(blocks_held(limits_of(c.arch * 10), g.ops->threads, bytes, g.most) == held,
+               "launch bounds are for other blocks", c.arch);
+    }
+    expect(stage<coord_fp<bn254_fp>, 256>::SIZE == groups[0].coordinate &&
+               stage<coord_fp2<bls12_381_fp>, 128>::SIZE == groups[3].coordinate,
+           "bytes of a coordinate", c.arch);
+}
+
+static void launch_limits(const chip &c) {
+    const chip_limits l = limits_of(c.arch * 10);
+    expect(l.threads == c.threads && l.shared == (size_t)c.shared << 10, "limits", c.arch);
+}
+
+static void transforms(const chip &c) {
+    cuzk__arena arena;
+    cuzk_cuda dev = device_of(c, &arena);
+    const size_t room = dev.info.block_shared;
+    for (unsigned log2n = 1; log2n <= CUZK__NTT_MAX_LOG; log2n++) {
+        int len[CUZK__NTT_MAX_PASSES], longest = 0;
+        const int passes = cuzk__cuda_ntt_split(log2n, len);
+        for (int k = 0; k < passes; k++)
+            if (len[k] > longest) longest = len[k];
+        /* bytes of the shapes, by ntt_kernels.cuh's layout worked out by hand */
+        const size_t want = passes == 1    ? (size_t)32 << 11
+                            : longest == 9 ? 110720
+                            : longest == 8 ? 92288
+                            : longest == 7 ? 46208
+                                           : 41600;
+        const bool fits = want + (passes == 1 ? 0 : 1024) <= room;
+        const unsigned dirs = cuzk__cuda_ntt_dirs(log2n, 3, room);
+        expect(dirs == (fits ? 3u : 3u | CUZK_NTT_SMALL_TABLES), "transforms' tables", c.arch);
+        expect(cuzk__cuda_ntt_dirs(log2n, 2 | CUZK_NTT_SMALL_TABLES, room) ==
+                   (2 | CUZK_NTT_SMALL_TABLES),
+               "small tables stay small", c.arch);
+        if (fits) continue;
+        cuzk_cuda_ntt *plan;
+        cuzk_err err = {};
+        expect(cuzk_cuda_ntt_new(&plan, &dev, CUZK_BLS12_381, log2n, 7, 3, &err) ==
+                       CUZK_STATUS_USAGE &&
+                   !plan && strstr(err.msg, "small tables"),
+               "a transform that cannot be launched", c.arch);
+    }
+    expect((cuzk__cuda_ntt_dirs(27, 3, room) == 3) == (c.block > 99), "2^27", c.arch);
+    expect((cuzk__cuda_ntt_dirs(24, 3, room) == 3) == (c.arch > 75), "2^24", c.arch);
+    expect(cuzk__cuda_ntt_dirs(20, 3, room) == 3, "2^20", c.arch);
+}
+
+static void windows(const chip &c) {
+    cuzk__arena arena;
+    cuzk_cuda dev = device_of(c, &arena);
+    cuzk_cuda_msm *msm;
+    cuzk_cuda_msm_info info;
+    cuzk_err err = {};
+    cuzk_cuda_msm_config config = {};
+    config.curve = CUZK_BLS12_381;
+    config.group = CUZK_G1;
+    config.factor = 1;
+    for (unsigned log2n = 0; log2n <= 27; log2n++) {
+        config.n = (size_t)1 << log2n;
+        config.window = 0;
+        if (cuzk_cuda_msm_new(&msm, &dev, &config, NULL, &err) != CUZK_OK) {
+            expect(false, err.msg, c.arch);
+            continue;
+        }
+        cuzk_cuda_msm_get_info(msm, &info);
+        cuzk_cuda_msm_free(msm);
+        /* counters of all sets' bins, of 2^12 buckets at most */
+        const unsigned bits = info.window > 13 ? info.window - 13 : 0;
+        expect((info.sets * 4 << bits) + 1024 <= dev.info.block_shared, "bins", c.arch);
+        if (log2n == 27)
+            expect(info.window == (c.arch < 80 ? 22u : 24u), "the window of 2^27", c.arch);
+    }
+    config.window = 24;
+    const cuzk_status st = cuzk_cuda_msm_new(&msm, &dev, &config, NULL, &err);
+    expect(st == (c.arch < 80 ? CUZK_STATUS_USAGE : CUZK_OK), "a window of 24 bits", c.arch);
+    if (st == CUZK_OK) cuzk_cuda_msm_free(msm);
+}
+
+/* Every group's kernels are refused by a value, before the driver is asked. */
+static void too_little() {
+    const chip none = {0, 1024, 48, 16};
+    cuzk__arena arena;
+    const cuzk_cuda dev = device_of(none, &arena);
+    for (int k = 0; k < 4; k++) {
+        const cuzk_curve_id curve = k & 1 ? CUZK_BN254 : CUZK_BLS12_381;
+        const cuzk_group group = k & 2 ? CUZK_G2 : CUZK_G1;
+        cuzk_err err[2] = {};
+        expect(cuzk__cuda_group(curve, group)->prepare(&dev, &err[0]) == CUZK_STATUS_NO_DEVICE &&
+                   strstr(err[0].msg, "shared memory"),
+               "sums that cannot be launched", 0);
+        expect(cuzk__sum_group(curve, group)->prepare(&dev, &err[1]) == CUZK_STATUS_NO_DEVICE &&
+                   strstr(err[1].msg, "shared memory"),
+               "points that cannot be made", 0);
+    }
+}
+
+int main() {
+    for (const chip &c : chips) {
+        launch_limits(c);
+        sums(c);
+        transforms(c);
+        windows(c);
+    }
+    too_little();
+    if (failures) return 1;
+    printf("limits of %zu chips\n", sizeof chips / sizeof *chips);
+    return 0;
+}
