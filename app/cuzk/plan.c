@@ -25,7 +25,8 @@ static const char help[] =
     "bases stay on the device or come with every proof, and a prediction of a proof's time, also\n"
     "for a link a tenth as fast. KEY is a .zkey, or a .params under its official name. No device\n"
     "is needed: speed and multiprocessors are those of an H200, memory is what --vram says. Bases\n"
-    "at infinity are counted; loading leaves them out.\n"
+    "at infinity are counted; loading leaves them out. Half of all bits are taken to be 1, and no\n"
+    "other wire 0 or 1: the bits of a .zkey are not known, so its time is the longest.\n"
     "\n"
     "  --vram SIZE                 memory of the device; default 139GiB\n"
     "  --partitions N              so many proofs are made one after another, and may share a "
@@ -156,7 +157,7 @@ static void print(const options *o, const cuzk_proving_key *key, const cuzk_cuda
             "at most %u bases of full values and H, %u of %u of bits\n",
             streamed, f->slots, f->stream.chunks[0], f->stream.chunk_bases[0], f->stream.chunks[1],
             f->stream.chunk_bases[1]);
-    const double link = f->stream.link > 0 ? f->stream.link * 1e-9 : LINK_GB;
+    const double link = (double)o->link * 1e-9;
     cuzk_buf_printf(out,
                     "a proof: about %.0f ms; with a link of %.1f GB/s instead of %.1f: %.0f ms\n",
                     f->ms, link / 10, link, f->ms_slow);

@@ -270,9 +270,9 @@ static cuzk_status measure(cuzk_gpu_key *k, size_t *bytes, cuzk_err *err) {
 
 /* ---- time ---- */
 
-/* Of an H200 (docs/gpu.md), in nanoseconds: bytes over the link, an element of a transform and
- * level, a row, an addition of a sorted and of a listed sum and a bucket of BLS12-381's G1. */
-static const double LINK = 1.0 / 54;
+/* Of an H200 (docs/gpu.md), in nanoseconds: an element of a transform and level, a row, an addition
+ * of a sorted and of a listed sum and a bucket of BLS12-381's G1. They decide how a key is cut;
+ * what a key takes that is not cut is foretold by predict.h. */
 static const double TRANSFORM[2] = {8e-3, 12.5e-3}; /* with large tables, with small ones */
 static const double ROW = 0.05, SORTED = 0.31, BUCKET = 0.75, LISTED = 0.27;
 /* One more chunk. */
@@ -531,7 +531,7 @@ cuzk_status cuzk__lean_plan(cuzk_gpu_key *k, const cuzk_cuda *dev, size_t room, 
         part.dev.arena = &l->arena;
     }
     l->arena.measuring = true;
-    if (l->link == 0) l->link = LINK;
+    if (l->link == 0) l->link = CUZK__H200_LINK;
     CUZK_TRY(choose(k, room, held, chunk, share, err));
     set_late(k);
     place_results(k);

@@ -3,8 +3,10 @@
  * and no device is needed. */
 #include "backend/cuda/cub_room.h"
 #include "backend/cuda/lean.cuh"
+#include "backend/cuda/ntt_small.h"
 
 extern "C" {
+#include "backend/cuda/predict.h"
 #include "base/mem.h"
 }
 
@@ -158,21 +160,44 @@ static void describe(cuzk_cuda_forecast *f, const cuzk_gpu_key *k) {
     cuzk_cuda_backend_key_stream(&k->base, &f->stream);
 }
 
-/* The device's time as if everything were cut into large chunks, and the witness's way there. */
-static cuzk_status predict_resident(cuzk_cuda_forecast *f, const cuzk_proving_key *key,
-                                    const cuzk_cuda *dev, cuzk_err *err) {
-    cuzk_gpu_backend like = {};
-    simulated s;
-    cuzk_gpu_key *k;
-    like.chunk = 1u << 24;
-    CUZK_TRY(open_simulated(&s, dev, SIZE_MAX / 2, &like, err));
-    const cuzk_status st = load_simulated(&s, &k, key, err);
-    if (st == CUZK_OK) {
-        f->ms = f->ms_slow = k->lean->compute_ms;
-        cuzk__gpu_unload(&s.b, k);
+/* What a sum adds. */
+static cuzk__predict_sum sum_of(const cuzk_gpu_key *k, int id) {
+    const cuzk__gpu_query *q = &k->query[id];
+    cuzk__predict_sum s = {};
+    s.g2 = q->group == CUZK_G2;
+    s.listed = q->n - q->n_full;
+    s.many = cuzk__gpu_sums_many(q);
+    if (q->window) {
+        s.digits = (double)q->n_full * q->windows;
+    } else if (q->msm) {
+        cuzk_cuda_msm_info m;
+        cuzk_cuda_msm_get_info(q->msm, &m);
+        /* windows just cover a scalar: the narrow ones are a bit less wide, with half the buckets
+         */
+        const double narrow = m.window - (double)k->base.key->curve->fr->bits / m.windows;
+        s.digits = (double)q->n_full * m.windows;
+        s.buckets = m.sets * (1 - 0.5 * narrow) * (double)(1u << (m.window - 1));
     }
-    close_simulated(&s);
-    return st;
+    return s;
+}
+
+/* A proof's time with a key of which nothing is streamed. */
+static void predict_resident(cuzk_cuda_forecast *f, const cuzk_gpu_key *k, const cuzk_cuda *dev,
+                             double link) {
+    const cuzk_proving_key *key = k->base.key;
+    cuzk__predict_key p = {};
+    p.log2_domain = key->log2_domain;
+    p.transforms = key->h_form == CUZK_H_FOLDED ? 4 : 6;
+    p.bn254 = key->curve->id == CUZK_BN254;
+    p.small_tables = cuzk__gpu_transform_dirs(dev, key, false) & CUZK_NTT_SMALL_TABLES;
+    p.in_turn = k->in_turn;
+    p.makes_witness = key->r1cs != NULL;
+    p.witness = (double)k->bytes.slot;
+    p.sent = key->r1cs ? (double)key->r1cs->n_free * sizeof(cuzk_u256) : p.witness;
+    for (int id = 0; id < CUZK__QUERIES; id++)
+        p.sum[id] = sum_of(k, id);
+    f->ms = cuzk__predict_ms(&p, link);
+    f->ms_slow = cuzk__predict_ms(&p, 10 * link);
 }
 
 cuzk_status cuzk_cuda_forecast_key(cuzk_cuda_forecast *out, const cuzk_proving_key *key,
@@ -193,9 +218,8 @@ cuzk_status cuzk_cuda_forecast_key(cuzk_cuda_forecast *out, const cuzk_proving_k
         describe(out, k);
         out->ms = out->stream.ms;
         out->ms_slow = out->stream.ms_slow;
-        const bool lean = k->lean != NULL;
+        if (!k->lean) predict_resident(out, k, &dev, link > 0 ? 1e9 / link : CUZK__H200_LINK);
         cuzk__gpu_unload(&s.b, k);
-        if (!lean) st = predict_resident(out, key, &dev, err);
     }
     close_simulated(&s);
     return st;
