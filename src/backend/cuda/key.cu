@@ -3,6 +3,7 @@
 #include "backend/cuda/ntt_small.h"
 
 extern "C" {
+#include "backend/cuda/base_scan.h"
 #include "base/mem.h"
 }
 
@@ -73,82 +74,15 @@ static cuzk_status send_all(point_writer *w, const void *bases, size_t n, cuzk_e
     return CUZK_OK;
 }
 
-static bool is_infinity(const void *point, size_t size) {
-    const char *p = (const char *)point;
-    uint64_t any = 0, v;
-    for (size_t i = 0; i < size; i += 8) {
-        memcpy(&v, p + i, 8);
-        any |= v;
-    }
-    return any == 0;
-}
-
-/* An array of bases in blocks, each the work of one thread. */
-enum { SCAN_BLOCK = 4096 };
-struct base_scan {
-    const char *bases;
-    size_t n, size, blocks;
-    uint32_t *before; /* finite bases before each block, then all */
-};
-
-static void count_block(void *ctx, size_t block) {
-    base_scan *s = (base_scan *)ctx;
-    const size_t end = s->n < (block + 1) * SCAN_BLOCK ? s->n : (block + 1) * SCAN_BLOCK;
-    uint32_t n = 0;
-    for (size_t i = block * SCAN_BLOCK; i < end; i++)
-        n += !is_infinity(s->bases + i * s->size, s->size);
-    s->before[block + 1] = n;
-}
-
-static cuzk_status scan_bases(base_scan *s, const void *bases, size_t n, size_t size,
-                              cuzk_pool *pool, cuzk_err *err) {
-    void *mem;
-    s->bases = (const char *)bases;
-    s->n = n;
-    s->size = size;
-    s->blocks = (n + SCAN_BLOCK - 1) / SCAN_BLOCK;
-    if (cuzk_alloc(&mem, s->blocks + 1, sizeof *s->before) != CUZK_OK)
-        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a key");
-    s->before = (uint32_t *)mem;
-    cuzk_pool_run(pool, s->blocks, count_block, s);
-    for (size_t i = 0; i < s->blocks; i++)
-        s->before[i + 1] += s->before[i];
-    return CUZK_OK;
-}
-
-static uint32_t finite(const base_scan *s) {
-    return s->before[s->blocks];
-}
-
-struct block_copy {
-    const base_scan *scan;
-    size_t first;
-    char *to;
-};
-
-static void copy_block(void *ctx, size_t i) {
-    const block_copy *c = (const block_copy *)ctx;
-    const base_scan *s = c->scan;
-    const size_t block = c->first + i;
-    const size_t end = s->n < (block + 1) * SCAN_BLOCK ? s->n : (block + 1) * SCAN_BLOCK;
-    char *to = c->to + (size_t)(s->before[block] - s->before[c->first]) * s->size;
-    for (size_t k = block * SCAN_BLOCK; k < end; k++) {
-        const char *p = s->bases + k * s->size;
-        if (is_infinity(p, s->size)) continue;
-        memcpy(to, p, s->size);
-        to += s->size;
-    }
-}
-
-static cuzk_status send_finite(point_writer *w, const base_scan *s, cuzk_err *err) {
+static cuzk_status send_finite(point_writer *w, const cuzk__base_scan *s, cuzk_err *err) {
     const uint32_t room = (uint32_t)(CUZK__RING_BYTES / w->size);
-    static_assert(CUZK__RING_BYTES / CUZK_POINT_MAX >= SCAN_BLOCK, "a block has room in the ring");
+    static_assert(CUZK__RING_BYTES / CUZK_POINT_MAX >= CUZK__SCAN_BLOCK,
+                  "a block has room in the ring");
     for (size_t first = 0, end; first < s->blocks; first = end) {
-        for (end = first + 1; end < s->blocks; end++)
-            if (s->before[end + 1] - s->before[first] > room) break;
-        block_copy c = {s, first, NULL};
-        CUZK_TRY(cuzk__ring_take(w->b, &c.to, err));
-        cuzk_pool_run(w->b->pool, end - first, copy_block, &c);
+        char *part;
+        end = cuzk__base_scan_span(s, first, room);
+        CUZK_TRY(cuzk__ring_take(w->b, &part, err));
+        cuzk__base_scan_copy(s, first, end, part, w->b->pool);
         CUZK_TRY(send(w, s->before[end] - s->before[first], err));
     }
     return CUZK_OK;
@@ -156,14 +90,14 @@ static cuzk_status send_finite(point_writer *w, const base_scan *s, cuzk_err *er
 
 /* What a query holds once its infinities are left out. */
 struct finite_bases {
-    base_scan full, bits;
+    cuzk__base_scan full, bits;
     uint32_t *slots;
     uint32_t n_full, n;
 };
 
 static void free_finite(finite_bases *f) {
-    cuzk_free(f->full.before);
-    cuzk_free(f->bits.before);
+    cuzk__base_scan_fini(&f->full);
+    cuzk__base_scan_fini(&f->bits);
     cuzk_free(f->slots);
 }
 
@@ -177,13 +111,12 @@ struct slot_filler {
 
 static void fill_block(void *ctx, size_t block) {
     slot_filler *w = (slot_filler *)ctx;
-    const base_scan *s = w->bits ? &w->f->bits : &w->f->full;
-    const size_t end = s->n < (block + 1) * SCAN_BLOCK ? s->n : (block + 1) * SCAN_BLOCK;
+    const cuzk__base_scan *s = w->bits ? &w->f->bits : &w->f->full;
     const size_t limit = w->bits ? w->key->n_bits : w->key->n_full;
     const uint32_t *slots = w->bits ? w->q->bit_slots : w->q->full_slots;
     uint32_t *out = w->f->slots + (w->bits ? w->f->n_full : 0) + s->before[block];
-    for (size_t i = block * SCAN_BLOCK; i < end; i++) {
-        if (is_infinity(s->bases + i * s->size, s->size)) continue;
+    for (size_t i = block * CUZK__SCAN_BLOCK; i < cuzk__base_scan_end(s, block); i++) {
+        if (!cuzk__base_scan_keeps(s, i)) continue;
         const size_t slot = slots ? slots[i] : w->q->first_full + i;
         if (slot >= limit) __atomic_store_n(&w->bad, i, __ATOMIC_RELAXED);
         *out++ = (uint32_t)slot | (w->bits ? (uint32_t)CUZK__SLOT_BIT : 0);
@@ -206,16 +139,17 @@ static cuzk_status find_finite(finite_bases *f, const cuzk_proving_key *key, con
     if (q->n_full + q->n_bits + 1 >= UINT32_MAX / 2)
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: %zu bases are too many", key->name,
                             q->n_full + q->n_bits);
-    CUZK_TRY(scan_bases(&f->full, q->full_bases, q->n_full, size, pool, err));
-    CUZK_TRY(scan_bases(&f->bits, q->bit_bases, q->n_bits, size, pool, err));
-    f->n_full = finite(&f->full);
-    f->n = f->n_full + finite(&f->bits);
+    CUZK_TRY(cuzk__base_scan_init(&f->full, q->full_bases, q->n_full, size, false, pool, err));
+    CUZK_TRY(cuzk__base_scan_init(&f->bits, q->bit_bases, q->n_bits, size, false, pool, err));
+    f->n_full = cuzk__base_scan_kept(&f->full);
+    f->n = f->n_full + cuzk__base_scan_kept(&f->bits);
     if (cuzk_alloc(&mem, (size_t)f->n + 1, 4) != CUZK_OK)
         return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s: not enough memory", key->name);
     f->slots = (uint32_t *)mem;
     CUZK_TRY(fill_slots(f, key, q, false, pool, err));
     CUZK_TRY(fill_slots(f, key, q, true, pool, err));
-    if (q->one_base && !is_infinity(q->one_base, size)) f->slots[f->n++] = CUZK__SLOT_ONE;
+    if (q->one_base && !cuzk__base_is_infinity(q->one_base, size))
+        f->slots[f->n++] = CUZK__SLOT_ONE;
     return CUZK_OK;
 }
 
@@ -227,7 +161,7 @@ static cuzk_status put_bases(cuzk_gpu_backend *b, const cuzk__gpu_query *query, 
     CUZK_TRY(send_finite(&w, &f->full, err));
     w.device = (char *)query->points + rest * query->ops->point_bytes;
     CUZK_TRY(send_finite(&w, &f->bits, err));
-    if (!q->one_base || is_infinity(q->one_base, w.size)) return CUZK_OK;
+    if (!q->one_base || cuzk__base_is_infinity(q->one_base, w.size)) return CUZK_OK;
     return send_all(&w, q->one_base, 1, err);
 }
 

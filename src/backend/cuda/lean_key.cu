@@ -4,6 +4,7 @@
 #include "backend/cuda/ntt_small.h"
 
 extern "C" {
+#include "backend/cuda/base_scan.h"
 #include "base/hostmem.h"
 #include "base/mem.h"
 }
@@ -12,61 +13,18 @@ extern "C" {
 
 /* ---- where bases come from ---- */
 
-/* An array of bases of the key, in blocks, each the work of one thread. */
-enum { BLOCK = 4096, SOURCES = 2 * CUZK__QUERIES };
+/* An array of bases of the key. */
+enum { SOURCES = 2 * CUZK__QUERIES };
 struct source {
     const cuzk_gpu_key *k;
     int id;
-    const char *bases;
-    size_t n, size, blocks; /* size: of a base as the key has it */
-    bool filtered;          /* infinities are left out */
-    const uint32_t *slots;  /* the value of each; NULL: first_slot + i */
+    cuzk__base_scan scan;  /* of what there are; zeroed: none */
+    const uint32_t *slots; /* the value of each; NULL: first_slot + i */
     size_t first_slot, limit;
-    uint32_t flag;    /* in the places */
-    uint32_t index;   /* of the query's finite bases, the number of the first */
-    uint32_t *before; /* finite bases before each block, then all */
-    size_t bad;       /* a base without a value; SIZE_MAX: none. Atomic. */
+    uint32_t flag;  /* in the places */
+    uint32_t index; /* of the query's finite bases, the number of the first */
+    size_t bad;     /* a base without a value; SIZE_MAX: none. Atomic. */
 };
-
-static size_t block_end(const source *s, size_t block) {
-    return s->n < (block + 1) * BLOCK ? s->n : (block + 1) * BLOCK;
-}
-
-static bool is_finite(const source *s, size_t i) {
-    const char *p = s->bases + i * s->size;
-    uint64_t any = 0, v;
-    if (!s->filtered) return true;
-    for (size_t at = 0; at < s->size; at += 8) {
-        memcpy(&v, p + at, 8);
-        any |= v;
-    }
-    return any != 0;
-}
-
-static void count_block(void *ctx, size_t block) {
-    source *s = (source *)ctx;
-    uint32_t n = 0;
-    for (size_t i = block * BLOCK; i < block_end(s, block); i++)
-        n += is_finite(s, i);
-    s->before[block + 1] = n;
-}
-
-static cuzk_status scan(source *s, cuzk_pool *pool, cuzk_err *err) {
-    void *mem;
-    s->blocks = (s->n + BLOCK - 1) / BLOCK;
-    s->bad = SIZE_MAX;
-    if (cuzk_alloc(&mem, s->blocks + 1, sizeof *s->before) != CUZK_OK)
-        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "not enough memory for a key");
-    s->before = (uint32_t *)mem;
-    cuzk_pool_run(pool, s->blocks, count_block, s);
-    for (size_t i = 0; i < s->blocks; i++)
-        s->before[i + 1] += s->before[i];
-    return CUZK_OK;
-}
-
-static uint32_t finite(const source *s) {
-    return s->before[s->blocks];
-}
 
 /* A query's two sources, and its counts. */
 static cuzk_status scan_query(source s[2], cuzk_gpu_key *k, int id, const cuzk_query *q,
@@ -80,23 +38,18 @@ static cuzk_status scan_query(source s[2], cuzk_gpu_key *k, int id, const cuzk_q
     for (int i = 0; i < 2; i++) {
         s[i].k = k;
         s[i].id = id;
-        s[i].size = size;
-        s[i].filtered = true;
-        s[i].bases = (const char *)(i ? q->bit_bases : q->full_bases);
-        s[i].n = i ? q->n_bits : q->n_full;
         s[i].slots = i ? q->bit_slots : q->full_slots;
         s[i].first_slot = q->first_full;
         s[i].limit = i ? key->n_bits : key->n_full;
         s[i].flag = i ? (uint32_t)CUZK__SLOT_BIT : 0;
-        s[i].index = i ? finite(&s[0]) : 0;
-        CUZK_TRY(scan(&s[i], pool, err));
+        s[i].index = i ? cuzk__base_scan_kept(&s[0].scan) : 0;
+        s[i].bad = SIZE_MAX;
+        CUZK_TRY(cuzk__base_scan_init(&s[i].scan, i ? q->bit_bases : q->full_bases,
+                                      i ? q->n_bits : q->n_full, size, false, pool, err));
     }
-    source one = {};
-    one.bases = (const char *)q->one_base;
-    one.size = size;
-    one.filtered = true;
-    to->n_full = finite(&s[0]);
-    to->n = to->n_full + finite(&s[1]) + (q->one_base && is_finite(&one, 0));
+    const bool one = q->one_base && !cuzk__base_is_infinity(q->one_base, size);
+    to->n_full = cuzk__base_scan_kept(&s[0].scan);
+    to->n = to->n_full + cuzk__base_scan_kept(&s[1].scan) + one;
     return CUZK_OK;
 }
 
@@ -106,12 +59,11 @@ static cuzk_status scan_h(source *s, cuzk_gpu_key *k, cuzk_pool *pool, cuzk_err 
     const size_t domain = (size_t)1 << key->log2_domain;
     s->k = k;
     s->id = CUZK__Q_H;
-    s->size = key->logs ? sizeof(cuzk_u256) : k->query[CUZK__Q_H].ops->point_bytes;
-    s->bases = (const char *)key->h;
-    s->n = domain - (key->h_form == CUZK_H_COEFFICIENTS);
-    s->limit = SIZE_MAX;
+    const size_t size = key->logs ? sizeof(cuzk_u256) : k->query[CUZK__Q_H].ops->point_bytes;
+    s->limit = s->bad = SIZE_MAX;
     k->query[CUZK__Q_H].n = k->query[CUZK__Q_H].n_full = (uint32_t)domain;
-    return scan(s, pool, err);
+    return cuzk__base_scan_init(&s->scan, key->h, domain - (key->h_form == CUZK_H_COEFFICIENTS),
+                                size, true, pool, err);
 }
 
 static cuzk_status scan_key(source s[SOURCES], cuzk_gpu_backend *b, cuzk_gpu_key *k,
@@ -129,7 +81,7 @@ static cuzk_status scan_key(source s[SOURCES], cuzk_gpu_backend *b, cuzk_gpu_key
 
 static void free_sources(source s[SOURCES]) {
     for (int i = 0; i < SOURCES; i++)
-        cuzk_free(s[i].before);
+        cuzk__base_scan_fini(&s[i].scan);
 }
 
 cuzk_status cuzk__lean_count(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
@@ -144,35 +96,18 @@ cuzk_status cuzk__lean_count(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err
 /* Places, and points where the key has points. */
 static void place_block(void *ctx, size_t block) {
     source *s = (source *)ctx;
-    uint32_t index = s->index + s->before[block];
-    for (size_t i = block * BLOCK; i < block_end(s, block); i++) {
-        if (!is_finite(s, i)) continue;
+    const cuzk__base_scan *c = &s->scan;
+    uint32_t index = s->index + c->before[block];
+    for (size_t i = block * CUZK__SCAN_BLOCK; i < cuzk__base_scan_end(c, block); i++) {
+        if (!cuzk__base_scan_keeps(c, i)) continue;
         if (!s->k->base.key->logs)
-            memcpy(cuzk__lean_point(s->k, s->id, index, NULL), s->bases + i * s->size, s->size);
+            memcpy(cuzk__lean_point(s->k, s->id, index, NULL), c->bases + i * c->size, c->size);
         if (s->id != CUZK__Q_H) {
             const size_t slot = s->slots ? s->slots[i] : s->first_slot + i;
             if (slot >= s->limit) __atomic_store_n(&s->bad, i, __ATOMIC_RELAXED);
             *cuzk__lean_slot(s->k, s->id, index) = (uint32_t)slot | s->flag;
         }
         index++;
-    }
-}
-
-struct block_copy {
-    const source *s;
-    size_t first; /* block */
-    char *to;
-};
-
-static void copy_block(void *ctx, size_t i) {
-    const block_copy *c = (const block_copy *)ctx;
-    const source *s = c->s;
-    const size_t block = c->first + i;
-    char *to = c->to + (size_t)(s->before[block] - s->before[c->first]) * s->size;
-    for (size_t at = block * BLOCK; at < block_end(s, block); at++) {
-        if (!is_finite(s, at)) continue;
-        memcpy(to, s->bases + at * s->size, s->size);
-        to += s->size;
     }
 }
 
@@ -202,32 +137,33 @@ static cuzk_status multiply(const multiplier *m, int id, uint32_t index, uint32_
 }
 
 static cuzk_status multiply_source(const multiplier *m, const source *s, cuzk_err *err) {
+    const cuzk__base_scan *c = &s->scan;
     const uint32_t room = CUZK__RING_BYTES / sizeof(cuzk_u256);
-    static_assert(CUZK__RING_BYTES / sizeof(cuzk_u256) >= BLOCK, "a block has room in the ring");
-    for (size_t first = 0, end; first < s->blocks; first = end) {
-        for (end = first + 1; end < s->blocks; end++)
-            if (s->before[end + 1] - s->before[first] > room) break;
-        block_copy c = {s, first, NULL};
-        CUZK_TRY(cuzk__ring_take(m->b, &c.to, err));
-        cuzk_pool_run(m->b->pool, end - first, copy_block, &c);
-        const uint32_t n = s->before[end] - s->before[first];
-        if (n) CUZK_TRY(multiply(m, s->id, s->index + s->before[first], n, err));
+    static_assert(CUZK__RING_BYTES / sizeof(cuzk_u256) >= CUZK__SCAN_BLOCK,
+                  "a block has room in the ring");
+    for (size_t first = 0, end; first < c->blocks; first = end) {
+        char *part;
+        end = cuzk__base_scan_span(c, first, room);
+        CUZK_TRY(cuzk__ring_take(m->b, &part, err));
+        cuzk__base_scan_copy(c, first, end, part, m->b->pool);
+        const uint32_t n = c->before[end] - c->before[first];
+        if (n) CUZK_TRY(multiply(m, s->id, s->index + c->before[first], n, err));
     }
     return CUZK_OK;
 }
 
 static cuzk_status put_one(cuzk_gpu_key *k, const multiplier *m, int id, const cuzk_query *q,
                            const source *bits, cuzk_err *err) {
-    const uint32_t index = bits->index + finite(bits);
+    const uint32_t index = bits->index + cuzk__base_scan_kept(&bits->scan);
     char *part;
     if (index == k->query[id].n) return CUZK_OK;
     *cuzk__lean_slot(k, id, index) = CUZK__SLOT_ONE;
     if (!k->base.key->logs) {
-        memcpy(cuzk__lean_point(k, id, index, NULL), q->one_base, bits->size);
+        memcpy(cuzk__lean_point(k, id, index, NULL), q->one_base, bits->scan.size);
         return CUZK_OK;
     }
     CUZK_TRY(cuzk__ring_take(m->b, &part, err));
-    memcpy(part, q->one_base, bits->size);
+    memcpy(part, q->one_base, bits->scan.size);
     return multiply(m, id, index, 1, err);
 }
 
@@ -235,8 +171,8 @@ static cuzk_status fill(source s[SOURCES], const multiplier *m, cuzk_gpu_key *k,
     const cuzk_proving_key *key = k->base.key;
     const cuzk_query *from[CUZK__QUERIES] = {&key->a, &key->b1, &key->b2, &key->l, NULL};
     for (int i = 0; i < SOURCES; i++) {
-        if (!s[i].before) continue; /* H has one */
-        cuzk_pool_run(m->b->pool, s[i].blocks, place_block, &s[i]);
+        if (!s[i].scan.before) continue; /* H has one */
+        cuzk_pool_run(m->b->pool, s[i].scan.blocks, place_block, &s[i]);
         if (s[i].bad != SIZE_MAX)
             return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT, "%s: base %zu: no such %s", key->name,
                                 s[i].bad, s[i].flag ? "bit" : "value");
