@@ -37,39 +37,41 @@ namespace cuzk_gpu {
 
 enum { SUM_THREADS = 64, SUM_SERIAL = 4, SUM_BLOCK = SUM_THREADS * SUM_SERIAL };
 
-/* A point in shared memory: 64-bit words SUM_THREADS apart. Word by word also because nvcc 13.0
- * spoils the first word of a 128-byte structure that is assigned to shared memory here. */
-template <class P>
+/* A point in the shared memory of a block of NT threads: 64-bit words NT apart. Word by word also
+ * because nvcc 13.0 spoils the first word of a 128-byte structure that is assigned to shared memory
+ * here. */
+template <int NT, class P>
 static __device__ __forceinline__ void put_shared_point(uint64_t *shared, const P *p) {
     const uint64_t *w = (const uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++)
-        shared[i * SUM_THREADS + threadIdx.x] = w[i];
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) shared[i * NT + threadIdx.x] = w[i];
 }
-template <class P>
+template <int NT, class P>
 static __device__ __forceinline__ void get_shared_point(P *p, const uint64_t *shared, int at) {
     uint64_t *w = (uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = shared[i * SUM_THREADS + at];
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = shared[i * NT + at];
 }
 
-/* *out = the sum of every thread's *mine. */
+template <class P> static __device__ __forceinline__ void put_point(P *out, const P *p) {
+    uint64_t *w = (uint64_t *)out;
+    const uint64_t *m = (const uint64_t *)p;
+    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = m[i];
+}
+
+/* *out = the sum of every thread's *mine: block_sums of msm_reduce.cuh for one sum. */
 template <class G>
 static __device__ __forceinline__ void block_sum(uint64_t *shared, typename G::xyzz *mine,
                                                  typename G::xyzz *out) {
-    put_shared_point(shared, mine);
+    put_shared_point<SUM_THREADS>(shared, mine);
     for (int h = SUM_THREADS / 2; h; h >>= 1) {
         __syncthreads();
         if ((int)threadIdx.x < h) {
             typename G::xyzz y;
-            get_shared_point(&y, shared, (int)threadIdx.x + h);
+            get_shared_point<SUM_THREADS>(&y, shared, (int)threadIdx.x + h);
             G::add(mine, &y);
-            put_shared_point(shared, mine);
+            put_shared_point<SUM_THREADS>(shared, mine);
         }
     }
-    if (threadIdx.x == 0) {
-        uint64_t *w = (uint64_t *)out;
-        const uint64_t *m = (const uint64_t *)mine;
-        CUZK_UNROLL for (int i = 0; i < (int)(sizeof(typename G::xyzz) / 8); i++) w[i] = m[i];
-    }
+    if (threadIdx.x == 0) put_point(out, mine);
 }
 
 /* Block i: the sum of in[i*count .. (i+1)*count). */

@@ -9,38 +9,19 @@ namespace cuzk_gpu {
 
 enum { REDUCE_THREADS = POINT_THREADS };
 
-/* A point in shared memory: 64-bit words REDUCE_THREADS apart (see put_shared_point). */
-template <class P> static __device__ __forceinline__ void put_words(uint64_t *shared, const P *p) {
-    const uint64_t *w = (const uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++)
-        shared[i * REDUCE_THREADS + threadIdx.x] = w[i];
-}
-template <class P>
-static __device__ __forceinline__ void get_words(P *p, const uint64_t *shared, int at) {
-    uint64_t *w = (uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] =
-        shared[i * REDUCE_THREADS + at];
-}
-
-template <class P> static __device__ __forceinline__ void put_point(P *out, const P *p) {
-    uint64_t *w = (uint64_t *)out;
-    const uint64_t *m = (const uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = m[i];
-}
-
 /* Threads below `sums`, a power of two, get the sums of *mine of all threads whose number is theirs
  * modulo `sums`; they stand in shared memory too. */
 template <class G>
 static __device__ __forceinline__ void block_sums(uint64_t *shared, typename G::xyzz *mine,
                                                   int sums) {
-    put_words(shared, mine);
+    put_shared_point<REDUCE_THREADS>(shared, mine);
     for (int h = REDUCE_THREADS / 2; h >= sums; h >>= 1) {
         __syncthreads();
         if ((int)threadIdx.x < h) {
             typename G::xyzz y;
-            get_words(&y, shared, (int)threadIdx.x + h);
+            get_shared_point<REDUCE_THREADS>(&y, shared, (int)threadIdx.x + h);
             G::add(mine, &y);
-            put_words(shared, mine);
+            put_shared_point<REDUCE_THREADS>(shared, mine);
         }
     }
 }
@@ -159,7 +140,7 @@ __global__ __launch_bounds__(REDUCE_THREADS) void merge_lists(typename G::affine
                 G::add_affine(&q, &sums[r.x + i]);
             block_sums<G>(words, &q, 1);
             __syncthreads();
-            if (t == k) get_words(&p, words, 0);
+            if (t == k) get_shared_point<REDUCE_THREADS>(&p, words, 0);
             __syncthreads();
         }
     }
