@@ -32,14 +32,15 @@ def results(*args, **kwargs):
 
 
 class Form(unittest.TestCase):
-    def check(self, document, command, n):
+    def check(self, document, command, n, more=()):
+        """more: further members of rows whose op is ntt."""
         self.assertEqual(list(document), ["machine", "commit", "command", "results"])
         self.assertEqual(list(document["machine"]), ["cpu", "cores", "memory", "os", "compiler"])
         self.assertRegex(document["commit"], r"^([0-9a-f]{7,40}(-dirty)?|unknown|.+-g[0-9a-f]+.*)$")
         self.assertEqual(document["command"], "cuzk bench " + command)
         self.assertEqual(len(document["results"]), n)
         for row in document["results"]:
-            self.assertEqual(list(row), KEYS)
+            self.assertEqual(list(row), KEYS + list(more if row["op"] == "ntt" else ()))
             self.assertIs(row["verified"], True)
             ms = row["ms"]
             self.assertLessEqual(0, ms["min"])
@@ -58,7 +59,11 @@ class Form(unittest.TestCase):
         command = "ntt --curve bls12_381 --log2 5 --threads 1 --vs blst --impl portable --table"
         done = bench(*command.split())
         document = json.loads(done.stdout)
-        self.check(document, command, 2 + len(VARIANTS))
+        self.check(document, command, 2 + len(VARIANTS), ("fr_mul_ns", "fr_mul_a_butterfly"))
+        for row in document["results"][2:]:
+            butterflies = 16 * 5 * (2 if row["variant"] == "to_coset" else 1)
+            self.assertAlmostEqual(row["fr_mul_a_butterfly"] * row["fr_mul_ns"] * butterflies / 1e6,
+                                   row["ms"]["min"], delta=row["ms"]["min"] * 0.02 + 1e-4)
         self.assertEqual([(r["op"], r["device"]) for r in document["results"][:2]],
                          [("fr_mul", "cpu"), ("fr_mul", "blst")])
         self.assertEqual(len(done.stderr.splitlines()), 2 + len(VARIANTS))
