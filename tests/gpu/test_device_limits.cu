@@ -62,6 +62,9 @@ static void sums(const chip &c) {
         const size_t used = (c.arch < 80 ? 5 : 6) * g.coordinate;
         expect(bytes >= used, "a block has less than its kernel uses", c.arch);
         expect(bytes + 1024 <= dev.info.block_shared, "a block would be refused", c.arch);
+        /* merging lists, blocks of 128 sum points in XYZZ in the same memory */
+        const size_t point = g.coordinate * 128 / (size_t)g.ops->threads;
+        expect(cuzk__cuda_stage(&dev, point) >= 128 * g.ops->xyzz_bytes, "points to merge", c.arch);
         const int held = g.ops->blocks(&dev);
         expect(held >= 1 && held <= g.most, "blocks", c.arch);
         expect(held == 1 || held * (bytes + 1024) <= dev.info.sm_shared,
