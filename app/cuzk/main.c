@@ -4,6 +4,7 @@
 #include "verbs.h"
 
 #include "base/apart.h"
+#include "base/file.h"
 #include "base/process.h"
 
 #include <errno.h>
@@ -62,6 +63,13 @@ static int hand_on(const char *verb, char **argv) {
     char path[4096];
     if (!cuzk_process_beside(path, sizeof path, "cuzk-full"))
         snprintf(path, sizeof path, "cuzk-full");
+    if (cuzk_same_file(path, "/proc/self/exe")) { /* or this would go on for ever */
+        fprintf(stderr,
+                "cuzk %s: this verb is in the program cuzk-full, and %s is the one without it: "
+                "put the right one there\n",
+                verb, path);
+        return cuzk_status_exit_code(CUZK_STATUS_IO);
+    }
     execvp(path, argv);
     fprintf(stderr, "cuzk %s: this verb is in the program %s, which cannot be started: %s\n", verb,
             path, strerror(errno));

@@ -144,12 +144,13 @@ static const operation operations[] = {
     {"preload",
      "usage: cuzk preload [OPTIONS] KEY...\n\n"
      "Loads keys before jobs ask for them; waits until they are loaded. `cuzk status` lists "
-     "keys.\n\n"
+     "keys;\none that is not known ends with exit code 3.\n\n"
      "  --json              an object a key\n",
      "\nexample: cuzk preload winning-32g porep-32g\n", 1, 64, run_preload},
     {"evict",
      "usage: cuzk evict [OPTIONS] KEY...\n\n"
-     "Gives the memory of keys back. One that jobs use stays (exit code 6).\n\n"
+     "Gives the memory of keys back. One that jobs use stays (exit code 75); one that is\n"
+     "not known ends with 3.\n\n"
      "  --json              an object a key\n",
      "\nexample: cuzk evict snap-32g\n", 1, 64, run_evict},
     {"lend",

@@ -108,7 +108,8 @@ static const cuzk_cfg_entry entries[] = {
     {"pipeline.max_parallel_synthesis", CUZK_CFG_NUMBER, AT(max_witnesses), 1, 256, "18", 0,
      "Most witness workers when their number is automatic."},
     {"pipeline.max_gpu_queue_depth", CUZK_CFG_NUMBER, AT(max_ready), 0, 256, "0", 0,
-     "Witnesses that may wait for a device; 0: two a device."},
+     "Witnesses that may wait for a device beside the one that each worker may hold; 0: two a "
+     "device."},
     {"pipeline.enabled", CUZK_CFG_TEXT, AT(deprecated[OLD_ENABLED]), 0, 0, "", CUZK_CFG_IGNORED,
      "Of older engines: it always is."},
     {"pipeline.synthesis_lookahead", CUZK_CFG_TEXT, AT(deprecated[OLD_LOOKAHEAD]), 0, 0, "",

@@ -6,6 +6,7 @@
 #include "cuzk/prover.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Both are complete on disk before the first appears. */
@@ -43,6 +44,8 @@ static cuzk_status run(char **argv, cuzk_err *err) {
     cuzk_prover_options options = CUZK_PROVER_OPTIONS_INIT;
     cuzk_prover *prover;
     char *text[2];
+    const char *device = getenv("CUZK_DEVICE"); /* as librapidsnark */
+    options.device = device && *device ? device : NULL;
     options.check = CUZK_KEY_CHECK_SHAPE;
     CUZK_TRY(check_distinct(argv + 1, err));
     CUZK_TRY(cuzk_prover_open(&prover, argv[1], &options, err));

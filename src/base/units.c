@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* digits[.digits] times unit; false on overflow, or when a fraction of one is left. */
+/* digits[.digits] times unit, rounded down; false on overflow, or when nothing is left of something:
+ * 0 often has a meaning of its own. */
 static bool scaled(const char *s, size_t n, uint64_t unit, uint64_t *out) {
     uint64_t whole = 0, part = 0, scale = 1;
     size_t i = 0;
@@ -23,7 +24,7 @@ static bool scaled(const char *s, size_t n, uint64_t unit, uint64_t *out) {
     uint64_t more;
     if (__builtin_mul_overflow(part, unit, &more)) return false;
     return !__builtin_mul_overflow(whole, unit, &whole) &&
-           !__builtin_add_overflow(whole, more / scale, out);
+           !__builtin_add_overflow(whole, more / scale, out) && (*out > 0 || part == 0);
 }
 
 static size_t number_length(const char *s) {

@@ -49,9 +49,12 @@ static answer of_reason(cuzk_sched_reason reason, answer a) {
                         "; the deadline must lie in the future of the engine's clock"};
     case CUZK_REASON_HOST:
     case CUZK_REASON_PINNED:
-    case CUZK_REASON_DEVICE:
         return (answer){CUZK_GRPC_FAILED_PRECONDITION, 409, "never_fits",
                         "; it never fits: raise the memory budget or submit to a larger machine"};
+    case CUZK_REASON_DEVICE:
+        return (answer){CUZK_GRPC_FAILED_PRECONDITION, 409, "never_fits",
+                        "; it never fits: raise gpus.memory_max where that is set, or submit to a "
+                        "machine with a larger device"};
     default:
         return a;
     }

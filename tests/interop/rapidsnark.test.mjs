@@ -43,6 +43,21 @@ for (const c of sharedCircuits()) {
   }
 }
 
+test('the device is the one that the environment names', (t) => {
+  const [c] = sharedCircuits();
+  const dir = scratch(t);
+  const on = (device) =>
+    runProgram(program('prover'), [c.zkey, c.wtns, join(dir, 'p'), join(dir, 'q')], {
+      env: { ...process.env, CUZK_DEVICE: device, CUDA_VISIBLE_DEVICES: '' },
+    });
+  for (const good of ['', 'cpu']) assert.equal(on(good).status, 0, good);
+  for (const bad of ['nonsense', 'cuda:7']) {
+    const result = on(bad);
+    assert.equal(result.status, 1, bad);
+    assert.match(result.stderr, /^Error: .*(nonsense|CUDA|device)/);
+  }
+});
+
 test('a wrong number of arguments', () => {
   for (const [name, run, right] of [
     ['prover', prover, 4],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
@@ -49,6 +49,15 @@ test('cuzk hands on to cuzk-full beside it, wherever it is called from', (t) => 
     const result = bash(`./alone ${verb}`, dir);
     assert.equal(result.status, 4, verb);
     assert.match(result.stderr, /^cuzk \w+: this verb is in the program \S+\/cuzk-full, which cannot be started: No such file/);
+  }
+  // Nor does it start itself for ever, by whatever name.
+  symlinkSync('alone', join(dir, 'cuzk-full'));
+  mkdirSync(join(dir, 'twice'));
+  for (const name of ['cuzk', 'cuzk-full']) copyFileSync(cuzkPath, join(dir, 'twice', name));
+  for (const path of ['./alone', './cuzk-full', 'twice/cuzk', 'twice/cuzk-full']) {
+    const result = bash(`timeout 20 ${path} circuit list`, dir);
+    assert.equal(result.status, 4, path);
+    assert.match(result.stderr, /is the one without it: put the right one there/);
   }
   const help = bash('./alone --help', dir);
   assert.equal(help.status, 0);

@@ -22,10 +22,10 @@ static void sizes(void **state) {
         {"2TiB", UINT64_C(2) << 40},
         {"18446744073709551615B", UINT64_MAX},
     };
-    static const char *const bad[] = {"",      "GiB",    "64gib",         "64Gi",
-                                      "-1",    "1.",     ".5GiB",         "1..5GiB",
-                                      "1e3",   " 1",     "1 GiB ",        "18446744073709551616",
-                                      "1.2.3", "64GiBx", "99999999999TiB"};
+    static const char *const bad[] = {"",      "GiB",    "64gib",          "64Gi",
+                                      "-1",    "1.",     ".5GiB",          "1..5GiB",
+                                      "1e3",   " 1",     "1 GiB ",         "18446744073709551616",
+                                      "1.2.3", "64GiBx", "99999999999TiB", "0.0000001KB"};
     uint64_t v;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         if (!cuzk_parse_bytes(good[i].text, &v)) fail_msg("%s", good[i].text);
