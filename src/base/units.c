@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* digits[.digits] times unit, rounded down; false on overflow, or when nothing is left of something:
- * 0 often has a meaning of its own. */
+/* digits[.digits] times unit, rounded down; false on overflow, or when nothing is left of
+ * something: 0 often has a meaning of its own. */
 static bool scaled(const char *s, size_t n, uint64_t unit, uint64_t *out) {
     uint64_t whole = 0, part = 0, scale = 1;
     size_t i = 0;
