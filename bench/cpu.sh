@@ -11,7 +11,7 @@ Measures and writes one JSON with every figure, what it should be, and whether i
 (build/cpu.json; a table goes to stderr). Sections, all by default, about six minutes on a quiet
 machine with two cores of 2025:
   msm        sums of 2^14 to 2^20, both curves and groups, all patterns, one thread and two, and
-             blst's in turns (2 minutes)
+             blst's in turns (3 minutes)
   ntt        transforms of 2^14 to 2^20 in all directions, in products of blst's
   keys       cuzk setup of porep-2k
   partition  a proof of porep-2k with these keys (makes them first)
