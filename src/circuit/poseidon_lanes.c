@@ -155,31 +155,18 @@ static __attribute__((noinline)) void sbox(sinks *s, size_t *at, lv_t *x, const 
     put(s, (*at)++, x);
 }
 
-/* t <- t / 2^52 modulo p, below p + t / 2^52, raw. */
-static inline __attribute__((always_inline)) void divide(__m512i t[5]) {
-    const __m512i q = lv_quotient(t[0]), zero = _mm512_setzero_si512();
-    __m512i up = _mm512_srli_epi64(_mm512_add_epi64(t[0], cuzk__ifma_set1(cuzk__ifma_mask)),
-                                   CUZK__IFMA_BITS);
-    for (int j = 1; j < 5; j++) {
-        t[j - 1] = _mm512_madd52lo_epu64(t[j], q, cuzk__ifma_set1(lv_k.p[j]));
-        t[j - 1] = _mm512_madd52hi_epu64(t[j - 1], q, cuzk__ifma_set1(lv_k.p[j - 1]));
-    }
-    t[0] = _mm512_add_epi64(t[0], up);
-    t[4] = _mm512_madd52hi_epu64(zero, q, cuzk__ifma_set1(lv_k.p[4]));
-}
-
 /* r = sum of x[i] times what f[i stride] was made of. */
 static __attribute__((noinline)) void dot(lv_t *r, const lv_t *x, const lv_tw_t *f, size_t stride,
                                           uint32_t n) {
-    __m512i l[5], h[6], t[5];
+    __m512i l[5], h[6], none[6], t[5];
     for (int j = 0; j < 5; j++)
-        l[j] = h[j + 1] = _mm512_setzero_si512();
+        l[j] = h[j + 1] = none[j + 1] = _mm512_setzero_si512();
     for (uint32_t i = 0; i < n; i++) {
         lv_low_column(&l[0], x[i].l, &f[i * stride]);
         lv_high_columns(l, h, x[i].l, &f[i * stride]);
     }
-    lv_fold(t, l, h, lv_quotient(l[0]));
-    divide(t);
+    lv_fold(l, l, h, lv_quotient(l[0]));
+    lv_fold(t, l, none, lv_quotient(l[0]));
     lv_carry(r, t);
 }
 

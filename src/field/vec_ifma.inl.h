@@ -104,7 +104,7 @@ FV_INLINE __m512i FV_(quotient)(__m512i low) {
     return _mm512_madd52lo_epu64(_mm512_setzero_si512(), low, cuzk__ifma_set1(FV_(k).n0));
 }
 
-/* t = (T + q p) / 2^52 raw, T in columns as above. */
+/* t = (T + q p) / 2^52 raw, T in columns as above, of which l may be t. */
 FV_INLINE void FV_(fold)(__m512i t[5], __m512i l[5], __m512i h[6], __m512i q) {
     const __m512i up = _mm512_add_epi64(l[0], cuzk__ifma_set1(cuzk__ifma_mask));
     HI(h[1], q, cuzk__ifma_set1(FV_(k).p[0]));

@@ -4,10 +4,10 @@
  * opposite sign, which saves a bit and makes -1, -2, … cheap. Scalars of at most b bits are cut
  * into W windows of b + 1 bits in all, some c bits wide and the others c - 1, so that no window is
  * much narrower than the others and any stretch of them has its share of both, which threads like.
- * The constant D = the sum of half of each window's range
- * except the last's is added once; digit x is then its field minus half the range, and the last
- * one its field as it stands. So every digit is a shift, a mask and a subtraction, in any order,
- * and a window of w bits has digits in [-2^(w-1), 2^(w-1)]. Since r - k is ~k + r + 1 modulo
+ * The constant D = the sum of half of each window's range except the last's is added once; digit x
+ * is then its field minus half the range, and the last one its field as it stands. So every digit
+ * is a shift, a mask and a subtraction, in any order, and a window of w bits has digits in
+ * [-2^(w-1), 2^(w-1)]. Since r - k is ~k + r + 1 modulo
  * 2^256, sign and constant together are one addition of D or D + r + 1.
  */
 #ifndef CUZK_MSM_DIGITS_H
