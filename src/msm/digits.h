@@ -68,6 +68,12 @@ static inline bool cuzk__digits_touches(const cuzk__digits *d, unsigned bits, un
     return bits + 2 > cuzk__digits_at(d, x);
 }
 
+/* The least bit length that cuzk__digits_touches allows for window x. */
+static inline unsigned cuzk__digits_reach(const cuzk__digits *d, unsigned x) {
+    const unsigned at = cuzk__digits_at(d, x);
+    return at > 1 ? at - 1 : 0;
+}
+
 /* True when the 32 bytes at `scalar` are below r, as all other functions here require. */
 static inline bool cuzk__scalar_is_canonical(const cuzk__digits *d, const void *scalar) {
     uint64_t k[4], t, borrow = 0;
@@ -99,11 +105,17 @@ static inline bool cuzk__recode(cuzk__recoded *out, const cuzk__digits *d, const
     return neg;
 }
 
-/* The bit length of |k| for the 32 bytes at `scalar`. */
+/* The bit length of |k| for the 32 bytes at `scalar`. The sign is any, so that a branch on it would
+ * be guessed wrong half the time; the top limb tells all but a few lengths. */
 static inline unsigned cuzk__scalar_bits(const cuzk__digits *d, const void *scalar) {
     uint64_t k[4], borrow = 0;
     memcpy(k, scalar, sizeof k);
-    if (cuzk__scalar_is_negative(d, k)) {
+    const bool negative = cuzk__scalar_is_negative(d, k);
+    const uint64_t flip = (uint64_t)0 - negative;
+    const uint64_t top = (d->order[3] & flip) + (k[3] ^ flip) + negative;
+    /* r - k may borrow 1 from it, which shortens powers of two only */
+    if (__builtin_expect((top & (top - 1)) != 0, 1)) return 256 - (unsigned)__builtin_clzll(top);
+    if (negative) {
         for (int i = 0; i < 4; i++)
             borrow = cuzk_subb(&k[i], d->order[i], k[i], borrow);
     }

@@ -32,13 +32,21 @@ void cuzk__bit_scan_run(cuzk__bit_scan *b, const uint64_t *bits, size_t n) {
 
 /* ---- the width --------------------------------------------------------------------------- */
 
-/* Points that window x visits; those of bit length 1 are a segment of their own. From the longest
- * down: longer scalars visit all that shorter ones do. */
-static size_t visits(const cuzk__scan_block *b, const cuzk__digits *d, unsigned x) {
-    size_t n = 0;
-    for (unsigned bits = CUZK__SCAN_BITS - 1; bits > 1 && cuzk__digits_touches(d, bits, x); bits--)
-        n += b->count[bits];
-    return n;
+/* from[b]: points of bit length b or more. Those of bit length 1 are a segment of their own. Added
+ * up once: the model asks for each window of each width. */
+typedef struct {
+    size_t from[CUZK__SCAN_BITS + 1];
+} lengths;
+
+static void count_lengths(lengths *l, const cuzk__scan_block *b) {
+    l->from[CUZK__SCAN_BITS] = 0;
+    for (unsigned bits = CUZK__SCAN_BITS; bits-- > 0;)
+        l->from[bits] = l->from[bits + 1] + (bits > 1 ? b->count[bits] : 0);
+}
+
+/* Points that window x visits: longer scalars visit all that shorter ones do. */
+static size_t visits(const lengths *l, const cuzk__digits *d, unsigned x) {
+    return l->from[cuzk__digits_reach(d, x)];
 }
 
 static unsigned most_bits(const cuzk__scan *s) {
@@ -72,8 +80,8 @@ static unsigned threads_for(double additions, unsigned threads) {
                                                      : threads;
 }
 
-static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const cuzk__costs *costs,
-                             unsigned threads) {
+static unsigned choose_width(const cuzk__scan *s, const lengths *l, const cuzk_u256 *order,
+                             const cuzk__costs *costs, unsigned threads) {
     unsigned best = CUZK__WIDTH_MIN;
     double best_cost = 0;
     for (unsigned c = best; c <= WIDTH_AUTO_MAX; c++) {
@@ -82,7 +90,7 @@ static unsigned choose_width(const cuzk__scan *s, const cuzk_u256 *order, const 
         if (d.c < c) continue; /* fewer bits do for as many windows */
         double cost = 0;
         for (unsigned x = 0; x < d.windows; x++)
-            cost += (double)visits(&s->all, &d, x) * addition_cost(costs, c);
+            cost += (double)visits(l, &d, x) * addition_cost(costs, c);
         /* a window that two threads share is reduced twice, and none is where they come out even */
         size_t buckets = cuzk__digits_buckets(&d, 0, d.windows);
         const unsigned used = threads_for(cost, threads);
@@ -101,18 +109,23 @@ typedef struct {
     const cuzk__scan *s;
     const cuzk__bit_scan *b;
     const cuzk__costs *costs;
+    const lengths *all;
 } source;
 
 static size_t seg_block(const source *a, unsigned seg, size_t j) {
     if (seg == CUZK__SEG_ONES) return a->s->block[j].count[1];
     if (seg == CUZK__SEG_BITS) return a->b->count[j];
-    return visits(&a->s->block[j], a->d, seg - CUZK__SEG_WINDOWS);
+    size_t n = 0;
+    for (unsigned bits = cuzk__digits_reach(a->d, seg - CUZK__SEG_WINDOWS); bits < CUZK__SCAN_BITS;
+         bits++)
+        n += bits > 1 ? a->s->block[j].count[bits] : 0;
+    return n;
 }
 
 static size_t seg_adds(const source *a, unsigned seg) {
     if (seg == CUZK__SEG_ONES) return a->s->all.count[1];
     if (seg == CUZK__SEG_BITS) return a->b->total;
-    return visits(&a->s->all, a->d, seg - CUZK__SEG_WINDOWS);
+    return visits(a->all, a->d, seg - CUZK__SEG_WINDOWS);
 }
 
 /* What a segment costs once more when it is split. */
@@ -194,9 +207,11 @@ static size_t group_most(const cuzk__costs *costs) {
 void cuzk__plan_make(cuzk__plan *p, cuzk__digits *d, const cuzk__scan *s, const cuzk__bit_scan *b,
                      const cuzk_u256 *order, const cuzk__costs *costs, unsigned width,
                      unsigned threads) {
-    source a = {p, d, s, b, costs};
+    lengths all;
+    source a = {p, d, s, b, costs, &all};
+    count_lengths(&all, &s->all);
     p->threads = threads < CUZK__PLAN_THREADS ? threads : CUZK__PLAN_THREADS;
-    if (width == 0) width = choose_width(s, order, costs, p->threads);
+    if (width == 0) width = choose_width(s, &all, order, costs, p->threads);
     if (width < CUZK__WIDTH_MIN) width = CUZK__WIDTH_MIN;
     if (width > CUZK__WIDTH_MAX) width = CUZK__WIDTH_MAX;
     cuzk__digits_init(d, order, most_bits(s), width);

@@ -43,12 +43,12 @@ void cuzk__scan_wipe(cuzk__scan *s);
 
 /* True when the point_size bytes (a multiple of 8) at p are zero. */
 static inline bool cuzk__all_zero(const uint8_t *p, size_t point_size) {
-    uint64_t any = 0, w;
+    uint64_t w;
     for (size_t i = 0; i < point_size; i += 8) {
         memcpy(&w, p + i, 8);
-        any |= w;
+        if (w) return false; /* with the first word, nearly always */
     }
-    return any == 0;
+    return true;
 }
 
 #endif

@@ -40,9 +40,14 @@ static void check_scalar(const cuzk_fr_ops *fr, const cuzk_u256 *k, unsigned bit
     recompose(&d, &rec, sum);
     assert_memory_equal(sum, want, sizeof want);
     unsigned length = cuzk__scalar_bits(&d, k);
-    assert_true(length <= bits);
-    for (unsigned x = 0; x < d.windows; x++)
+    unsigned top = 256;
+    while (top && !(want[(top - 1) / 64] >> ((top - 1) % 64) & 1))
+        top--;
+    assert_int_equal(length, top);
+    for (unsigned x = 0; x < d.windows; x++) {
+        assert_true((length >= cuzk__digits_reach(&d, x)) == cuzk__digits_touches(&d, length, x));
         if (!cuzk__digits_touches(&d, length, x)) assert_int_equal(cuzk__digit(&d, &rec, x), 0);
+    }
 }
 
 static void test_recompose(void **state) {
