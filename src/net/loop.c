@@ -1,6 +1,8 @@
 /* DESIGN: level-triggered epoll; an eventfd wakes it for posted work. Timers are a binary heap of
  * pointers whose entries know their place, so that moving and clearing one is O(log n). A watch
- * that goes away while its event waits in the batch at hand is struck from the batch. */
+ * that goes away while its event waits in the batch at hand is struck from the batch. Timers run
+ * after the descriptors that were ready when they became due: what a peer sent in time counts,
+ * however long this process was held up since. */
 #include "net/loop.h"
 
 #include "base/clock.h"
@@ -200,8 +202,8 @@ void cuzk_net_timer_clear(cuzk_net_loop *loop, cuzk_net_timer *t) {
     if (last != t) sift(loop, at, last);
 }
 
-static void run_timers(cuzk_net_loop *loop) {
-    const int64_t now = cuzk_now_ns();
+/* Those due at a time before the last look at the descriptors. */
+static void run_timers(cuzk_net_loop *loop, int64_t now) {
     while (loop->n_timers && loop->heap[1]->at_ns <= now) {
         cuzk_net_timer *t = loop->heap[1];
         cuzk_net_timer_clear(loop, t);
@@ -223,9 +225,9 @@ static int sleep_ms(const cuzk_net_loop *loop, int most) {
 
 cuzk_status cuzk__loop_step(cuzk_net_loop *loop, int timeout_ms, cuzk_err *err) {
     run_posted(loop);
-    run_timers(loop);
     const int wait =
         anything_posted(loop) || atomic_load(&loop->stop) ? 0 : sleep_ms(loop, timeout_ms);
+    const int64_t looked = cuzk_now_ns();
     const int n = epoll_wait(loop->epoll_fd, loop->batch, BATCH, wait);
     if (n < 0 && errno != EINTR)
         return cuzk_err_set(err, CUZK_STATUS_IO, "waiting for events: %s", strerror(errno));
@@ -236,6 +238,7 @@ cuzk_status cuzk__loop_step(cuzk_net_loop *loop, int timeout_ms, cuzk_err *err) 
         if (w) w->fn(w->ctx, ev.events);
     }
     loop->batch_n = 0;
+    run_timers(loop, looked);
     return CUZK_OK;
 }
 

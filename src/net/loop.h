@@ -33,8 +33,8 @@ typedef struct cuzk__task {
 
 void cuzk__loop_post_task(cuzk_net_loop *loop, cuzk__task *t);
 
-/* One round: posted tasks, timers, and what descriptors report within timeout_ms (-1: until
- * something happens). For the loop itself and for tests. */
+/* One round: posted tasks, what descriptors report within timeout_ms (-1: until something happens),
+ * and the timers that were due before that. For the loop itself and for tests. */
 cuzk_status cuzk__loop_step(cuzk_net_loop *loop, int timeout_ms, cuzk_err *err) CUZK_MUST_CHECK;
 
 #endif
