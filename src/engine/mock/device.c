@@ -18,8 +18,12 @@ static void drop(mock_work *w) {
     *w = (mock_work){NULL, 0, false};
 }
 
-/* Waits, lock held; false: the device was closed or lost meanwhile. ms UINT32_MAX: for that. */
-static bool wait_on(cuzk_mock *m, struct mock_device *d, uint32_t generation, uint64_t ms) {
+/* Waits to be let and then for ms, lock held; false: the device was closed or lost meanwhile. ms
+ * UINT32_MAX: for that. */
+static bool wait_on(cuzk_mock *m, struct mock_device *d, uint32_t generation,
+                    cuzk_sched_stage stage, uint64_t ms) {
+    while (d->open && !d->dead && d->generation == generation && !cuzk__mock_may(m, stage))
+        pthread_cond_wait(&d->wake, &m->lock);
     const int64_t end = ms == UINT32_MAX ? INT64_MAX : cuzk_now_ns() + (int64_t)ms * 1000000;
     while (d->open && !d->dead && d->generation == generation) {
         if (cuzk_now_ns() >= end) return true;
@@ -66,7 +70,7 @@ static cuzk_status act(cuzk_mock *m, uint32_t device, cuzk_sched_stage stage, ui
     const uint64_t time = fault == CUZK_MOCK_HANG   ? UINT32_MAX
                           : fault == CUZK_MOCK_SLOW ? (uint64_t)ms * SLOW
                                                     : ms;
-    if (!wait_on(m, d, generation, time)) return gone(device, err);
+    if (!wait_on(m, d, generation, stage, time)) return gone(device, err);
     const char *name = cuzk_sched_stage_name(stage);
     if (fault == CUZK_MOCK_ERROR)
         return cuzk_err_set(err, CUZK_STATUS_IO, "%s: an error was asked for", name);
@@ -135,7 +139,8 @@ static cuzk_status device_key_load(void *self, uint32_t device, const char *key,
     pthread_mutex_lock(&m->lock);
     m->stats.device_key_loads++;
     const uint32_t generation = d->generation;
-    if (!d->open || d->dead || !wait_on(m, d, generation, m->config.device_key_load_ms))
+    if (!d->open || d->dead ||
+        !wait_on(m, d, generation, CUZK_STAGE_QUEUE, m->config.device_key_load_ms))
         st = gone(device, err);
     struct mock_key *k = cuzk__mock_key(m, key);
     if (st == CUZK_OK && k && k->fail_device[device] > 0) {
@@ -152,7 +157,7 @@ static cuzk_status device_key_free(void *self, uint32_t device, const char *key,
     (void)key;
     pthread_mutex_lock(&m->lock);
     m->stats.device_key_frees++;
-    const bool done = wait_on(m, d, d->generation, m->config.device_key_free_ms);
+    const bool done = wait_on(m, d, d->generation, CUZK_STAGE_KEY, m->config.device_key_free_ms);
     pthread_mutex_unlock(&m->lock);
     return done ? CUZK_OK : gone(device, err);
 }

@@ -61,6 +61,7 @@ struct cuzk_mock {
     } keys[MOCK_KEYS];
     uint32_t n_keys;
     cuzk_mock_stats stats;
+    uint32_t let[CUZK_STAGES]; /* calls that may go on; CUZK_MOCK_ANY: all */
     void (*lost)(void *ctx, uint32_t device, const char *why);
     void *lost_ctx;
     struct mock_device {
@@ -78,6 +79,8 @@ struct cuzk_mock {
 
 extern const cuzk_work_ops cuzk__mock_work;
 extern const cuzk_device_ops cuzk__mock_devices;
+/* Whether a call of this stage may go on now; if so it has been counted. lock is held. */
+bool cuzk__mock_may(cuzk_mock *m, cuzk_sched_stage stage);
 /* NULL: no such key. lock is held. */
 struct mock_key *cuzk__mock_key(cuzk_mock *m, const char *name);
 

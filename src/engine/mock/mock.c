@@ -30,6 +30,8 @@ cuzk_status cuzk_mock_new(cuzk_mock **out, const cuzk_mock_config *config) {
     if (config->devices == 0 || config->devices > CUZK_MOCK_MAX_DEVICES) return CUZK_STATUS_USAGE;
     CUZK_TRY(cuzk_alloc((void **)&m, 1, sizeof *m));
     m->config = *config;
+    for (int i = 0; i < CUZK_STAGES; i++)
+        m->let[i] = CUZK_MOCK_ANY;
     pthread_mutex_init(&m->lock, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         snprintf(m->keys[m->n_keys++].name, CUZK_ENGINE_KEY_NAME, "%s", names[i]);
@@ -66,6 +68,20 @@ void cuzk_mock_trouble(cuzk_mock *m, uint32_t device, cuzk_sched_stage stage, cu
         m->devices[d].trouble[stage].times = times;
     }
     pthread_mutex_unlock(&m->lock);
+}
+
+void cuzk_mock_let(cuzk_mock *m, cuzk_sched_stage stage, uint32_t calls) {
+    pthread_mutex_lock(&m->lock);
+    m->let[stage] = calls;
+    for (uint32_t d = 0; d < m->config.devices; d++)
+        pthread_cond_broadcast(&m->devices[d].wake);
+    pthread_mutex_unlock(&m->lock);
+}
+
+bool cuzk__mock_may(cuzk_mock *m, cuzk_sched_stage stage) {
+    if (m->let[stage] == 0) return false;
+    if (m->let[stage] != CUZK_MOCK_ANY) m->let[stage]--;
+    return true;
 }
 
 void cuzk_mock_fail_open(cuzk_mock *m, uint32_t device, uint32_t times) {

@@ -78,6 +78,11 @@ typedef enum cuzk_mock_fault {
  * wrong, whatever the job. Replaces what was asked for before for this device and stage. */
 void cuzk_mock_trouble(cuzk_mock *m, uint32_t device, cuzk_sched_stage stage, cuzk_mock_fault fault,
                        uint32_t times);
+/* Calls of this stage wait from now on until they are let: the next `calls` go on, later ones wait
+ * again; CUZK_MOCK_ANY: all, as in the beginning. CUZK_STAGE_KEY: frees of a key on a device;
+ * CUZK_STAGE_QUEUE: loads of one. What waits ends when it is cancelled, or its device closed or
+ * lost; of VERIFY and ASSEMBLE nothing does. So a test need not be quicker than a sleep. */
+void cuzk_mock_let(cuzk_mock *m, cuzk_sched_stage stage, uint32_t calls);
 /* The device is lost now. */
 void cuzk_mock_crash(cuzk_mock *m, uint32_t device);
 /* The next `times` opens of the device fail. */
@@ -96,6 +101,7 @@ typedef struct cuzk_mock_stats {
     uint32_t witnesses, witnesses_peak; /* in memory */
     uint64_t job_opens, witness_calls, stage_calls, compute_calls, finish_calls, verify_calls,
         assemble_calls, key_loads, key_frees, device_key_loads, device_key_frees, device_opens;
+    uint64_t key_loads_begun; /* key_loads: ended */
 } cuzk_mock_stats;
 void cuzk_mock_get_stats(cuzk_mock *m, cuzk_mock_stats *out);
 

@@ -14,6 +14,17 @@ static void sleep_ns(int64_t ns) {
     if (ns > 0) nanosleep(&t, NULL);
 }
 
+/* Until the test lets it, or it is cancelled. */
+static void wait_to_be_let(cuzk_mock *m, cuzk_sched_stage stage, const atomic_bool *cancel) {
+    for (;;) {
+        pthread_mutex_lock(&m->lock);
+        const bool may = cuzk__mock_may(m, stage);
+        pthread_mutex_unlock(&m->lock);
+        if (may || (cancel && atomic_load(cancel))) return;
+        sleep_ns(POLL_MS * 1000000);
+    }
+}
+
 /* cancel: NULL when nothing ends it. */
 static void spend(uint32_t ms, cuzk_mock_fault fault, const atomic_bool *cancel) {
     const int64_t end =
@@ -83,6 +94,7 @@ static cuzk_status mock_key_plan(void *self, const char *key, cuzk_engine_key_pl
 
 static cuzk_status mock_key_load(void *self, const char *key, cuzk_err *err) {
     cuzk_mock *m = self;
+    count(m, &m->stats.key_loads_begun);
     spend(m->config.key_load_ms, CUZK_MOCK_OK, NULL);
     pthread_mutex_lock(&m->lock);
     struct mock_key *k = cuzk__mock_key(m, key);
@@ -136,6 +148,7 @@ static cuzk_status mock_witness(void *self, void *job, uint32_t partition,
     mock_job *j = job;
     const cuzk_mock_fault fault = cuzk__mock_job_fault(j, CUZK_STAGE_WITNESS, partition);
     count(m, &m->stats.witness_calls);
+    wait_to_be_let(m, CUZK_STAGE_WITNESS, cancel);
     spend(j->times.witness, fault, cancel);
     if (atomic_load(cancel)) return cuzk_err_set(err, CUZK_STATUS_FAILED, "stopped");
     CUZK_TRY(outcome(fault, "witness", err));
@@ -173,6 +186,7 @@ static cuzk_status mock_verify(void *self, void *job, uint32_t partition, const 
     mock_job *j = job;
     const cuzk_mock_fault fault = cuzk__mock_job_fault(j, CUZK_STAGE_VERIFY, partition);
     count(m, &m->stats.verify_calls);
+    wait_to_be_let(m, CUZK_STAGE_VERIFY, NULL);
     spend(j->times.verify, fault, NULL);
     CUZK_TRY(outcome(fault, "verify", err));
     if (fault == CUZK_MOCK_WRONG || result_len != MOCK_RESULT ||
@@ -191,6 +205,7 @@ static cuzk_status mock_assemble(void *self, void *job, const cuzk_engine_bytes 
     const cuzk_mock_fault fault =
         cuzk__mock_job_fault(j, CUZK_STAGE_ASSEMBLE, j->plan.n_partitions);
     count(m, &m->stats.assemble_calls);
+    wait_to_be_let(m, CUZK_STAGE_ASSEMBLE, NULL);
     spend(j->times.assemble, fault, NULL);
     CUZK_TRY(outcome(fault, "assemble", err));
     for (uint32_t i = 0; i < j->plan.n_partitions; i++) {

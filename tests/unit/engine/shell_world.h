@@ -73,8 +73,19 @@ static inline void world_restart(void) {
     world_start();
 }
 
+/* Calls of a stage wait from now on, until cuzk_mock_let lets them. */
+static inline void hold(cuzk_sched_stage stage) {
+    cuzk_mock_let(w.mock, stage, 0);
+}
+
+static inline void let_go(cuzk_sched_stage stage) {
+    cuzk_mock_let(w.mock, stage, CUZK_MOCK_ANY);
+}
+
 static inline int world_teardown(void **state) {
     (void)state;
+    for (int s = 0; w.mock && s < CUZK_STAGES; s++)
+        let_go((cuzk_sched_stage)s);
     world_stop();
     if (w.mock) {
         cuzk_mock_stats s;
@@ -131,6 +142,18 @@ static inline void submit_with(world_job *j, cuzk_engine_kind kind, const char *
 
 static inline void submit(world_job *j, const char *meta) {
     submit_with(j, CUZK_ENGINE_CIRCOM, meta, (world_options){NULL, 0, 0});
+}
+
+/* With a deadline in a moment; again when it was past before the engine looked. */
+static inline void submit_due_soon(world_job *j, const char *meta, int ms) {
+    cuzk_status st;
+    do {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        const int64_t at = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + (int64_t)ms * 1000000;
+        st = try_submit(j, CUZK_ENGINE_CIRCOM, meta, (world_options){.deadline_ns = at});
+    } while (st != CUZK_OK && j->refusal.reason == CUZK_REASON_LATE);
+    if (st != CUZK_OK) fail_msg("submit: %s", w.err.msg);
 }
 
 /* A thread that asks for the key mock-b; arg: where it puts the answer, a cuzk_status. */

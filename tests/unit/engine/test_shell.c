@@ -36,8 +36,22 @@ static void a_payload_of_parts(void **state) {
     cuzk_buf_free(&proof);
 }
 
+/* When its first witness was begun. */
+static int64_t begun(const cuzk_trace *t, const world_job *j) {
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < t->n; i++) {
+        const cuzk_trace_item *it = &t->items[i];
+        if (it->event == CUZK_TRACE_SYNTH_START && !strcmp(t->names[it->job], j->id) &&
+            it->ns < first)
+            first = it->ns;
+    }
+    assert_true(first < INT64_MAX);
+    return first;
+}
+
 static void priority_and_deadline_order_jobs(void **state) {
     world_job first, low, late, soon, high;
+    cuzk_trace t = {0};
     (void)state;
     w.config.witness_workers = 1;
     w.config.max_ready = 0;
@@ -46,20 +60,24 @@ static void priority_and_deadline_order_jobs(void **state) {
     const int64_t hour = INT64_C(3600) * 1000000000;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    const int64_t t = (int64_t)now.tv_sec * 1000000000;
-    submit(&first, "{\"partitions\": 2, \"witness_ms\": 100}");
+    const int64_t at = (int64_t)now.tv_sec * 1000000000;
+    hold(CUZK_STAGE_WITNESS);
+    submit(&first, "{\"partitions\": 2}");
+    WAIT_FOR(mock_stats().witness_calls == 1);
     submit_with(&low, CUZK_ENGINE_CIRCOM, meta, (world_options){.priority = 1});
-    submit_with(&late, CUZK_ENGINE_CIRCOM, meta, (world_options){.deadline_ns = t + 2 * hour});
-    submit_with(&soon, CUZK_ENGINE_CIRCOM, meta, (world_options){.deadline_ns = t + hour});
+    submit_with(&late, CUZK_ENGINE_CIRCOM, meta, (world_options){.deadline_ns = at + 2 * hour});
+    submit_with(&soon, CUZK_ENGINE_CIRCOM, meta, (world_options){.deadline_ns = at + hour});
     submit_with(&high, CUZK_ENGINE_CIRCOM, meta, (world_options){.priority = 4});
     assert_int_equal(low.accepted.depth, 2);
     assert_int_equal(high.accepted.position, 0);
-    const cuzk_engine_job l = await_done(&low), b = await_done(&late), a = await_done(&soon),
-                          h = await_done(&high);
-    assert_true(h.ended_ns < a.ended_ns);
-    assert_true(a.ended_ns < b.ended_ns);
-    assert_true(b.ended_ns < l.ended_ns);
-    await_done(&first);
+    let_go(CUZK_STAGE_WITNESS);
+    const world_job *const order[] = {&first, &high, &soon, &late, &low};
+    for (int i = 0; i < 5; i++)
+        await_done(order[i]);
+    assert_int_equal(cuzk_engine_trace(w.e, &t), CUZK_OK);
+    for (int i = 1; i < 5; i++)
+        assert_true(begun(&t, order[i - 1]) < begun(&t, order[i]));
+    cuzk_trace_free(&t);
 }
 
 /* Whatever is queued, a reserved one has a worker, a slot and memory of its own. */
@@ -68,7 +86,7 @@ static void a_reserved_job_waits_for_nobody(void **state) {
     (void)state;
     world_open();
     for (int i = 0; i < 4; i++)
-        submit(&load[i], "{\"partitions\": 10, \"witness_ms\": 60, \"compute_ms\": 40}");
+        submit(&load[i], "{\"partitions\": 64, \"witness_ms\": 60, \"compute_ms\": 200}");
     submit_with(&win, CUZK_ENGINE_WINNING, "{\"witness_ms\": 5}", (world_options){NULL, 0, 0});
     const cuzk_engine_job v = await_done(&win);
     assert_int_equal(v.priority, 4);
@@ -131,8 +149,8 @@ static void a_full_queue_says_when_to_come_again(void **state) {
     (void)state;
     w.config.max_jobs = 2;
     world_open();
-    submit(&a, "{\"witness_ms\": 5000}");
-    submit(&b, "{\"witness_ms\": 5000}");
+    submit(&a, "{\"witness_ms\": 600000}");
+    submit(&b, "{\"witness_ms\": 600000}");
     world_job c;
     assert_int_equal(try_submit(&c, CUZK_ENGINE_CIRCOM, "{}", (world_options){NULL, 0, 0}),
                      CUZK_STATUS_BUSY);
@@ -213,7 +231,7 @@ static void queued_jobs_hold_no_payload(void **state) {
     w.config.reserved_witness_workers = 0;
     world_open();
     for (int i = 0; i < N; i++)
-        submit(&j[i], "{\"partitions\": 4, \"witness_ms\": 3000}");
+        submit(&j[i], "{\"partitions\": 4, \"witness_ms\": 600000}");
     WAIT_FOR(mock_stats().jobs_open == 1);
     assert_true(mock_stats().jobs_open_peak <= 3);
     for (int i = 0; i < N; i++)
@@ -239,22 +257,20 @@ static bool in_stage(const world_job *j, uint8_t stage) {
 }
 
 static void cancel_at_any_stage(void **state) {
-    static const char *const names[] = {"witness", "stage",  "compute",
-                                        "finish",  "verify", "assemble"};
     (void)state;
     world_open();
     for (uint8_t stage = CUZK_STAGE_WITNESS; stage <= CUZK_STAGE_ASSEMBLE; stage++) {
-        char meta[128];
         world_job j;
         bool running = false;
-        snprintf(meta, sizeof meta, "{\"%s_ms\": 200}", names[stage]);
-        submit(&j, meta);
+        hold(stage);
+        submit(&j, "{}");
         if (stage == CUZK_STAGE_ASSEMBLE)
             WAIT_FOR(mock_stats().assemble_calls == 1);
         else
             WAIT_FOR(in_stage(&j, stage));
         assert_int_equal(cuzk_engine_cancel(w.e, j.id, &running, &w.err), CUZK_OK);
         assert_true(running);
+        let_go(stage);
         assert_int_equal(await(&j).state, CUZK_ENGINE_CANCELLED);
         assert_int_equal(cuzk_engine_cancel(w.e, j.id, &running, &w.err), CUZK_OK);
         assert_false(running);
@@ -269,13 +285,9 @@ static void cancel_at_any_stage(void **state) {
 
 static void a_deadline_ends_a_job(void **state) {
     world_job j;
-    struct timespec t;
     (void)state;
     world_open();
-    clock_gettime(CLOCK_REALTIME, &t);
-    const int64_t at = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + 300 * INT64_C(1000000);
-    submit_with(&j, CUZK_ENGINE_CIRCOM, "{\"partitions\": 3, \"witness_ms\": 20000}",
-                (world_options){.deadline_ns = at});
+    submit_due_soon(&j, "{\"partitions\": 3, \"witness_ms\": 600000}", 300);
     const cuzk_engine_job v = await(&j);
     assert_int_equal(v.state, CUZK_ENGINE_DEADLINE);
     assert_non_null(strstr(v.message, "deadline"));
@@ -294,8 +306,10 @@ static void unknown_and_unfinished_jobs(void **state) {
     assert_int_equal(cuzk_engine_get(w.e, "j-1-0", &v, &w.err), CUZK_STATUS_NOT_FOUND);
     assert_int_equal(cuzk_engine_get(w.e, "", &v, &w.err), CUZK_STATUS_NOT_FOUND);
     assert_int_equal(cuzk_engine_result(w.e, "nobody", true, &out, &w.err), CUZK_STATUS_NOT_FOUND);
-    submit(&j, "{\"witness_ms\": 200}");
+    hold(CUZK_STAGE_WITNESS);
+    submit(&j, "{}");
     assert_int_equal(cuzk_engine_result(w.e, j.id, true, &out, &w.err), CUZK_STATUS_BUSY);
+    let_go(CUZK_STAGE_WITNESS);
     await_done(&j);
 }
 
@@ -308,12 +322,12 @@ static void close_waits_for_nothing(void **state) {
     w.mock_config.key_load_ms = 300;
     world_open();
     for (int i = 0; i < 3; i++)
-        submit(&j[i], "{\"partitions\": 10, \"witness_ms\": 30000}");
+        submit(&j[i], "{\"partitions\": 10, \"witness_ms\": 600000}");
     assert_int_equal(pthread_create(&thread, NULL, world_ask_for_b, &st), 0);
-    nap(50);
+    WAIT_FOR(mock_stats().key_loads_begun == 2);
     const int64_t begin = cuzk_now_ns();
     world_stop();
-    assert_true(cuzk_now_ns() - begin < INT64_C(20) * 1000000000);
+    assert_true(cuzk_now_ns() - begin < INT64_C(100) * 1000000000);
     pthread_join(thread, NULL);
     assert_true(st == CUZK_STATUS_BUSY || st == CUZK_OK);
 }
@@ -349,7 +363,7 @@ static void unusable_configurations(void **state) {
 
 /* max_jobs gives 17 places a job: few large jobs can fill them before there are max_jobs. */
 static void a_limit_of_partitions_is_named(void **state) {
-    static const char large[] = "{\"partitions\": 64, \"witness_ms\": 60000}";
+    static const char large[] = "{\"partitions\": 64, \"witness_ms\": 600000}";
     world_job j[3];
     (void)state;
     w.config.max_jobs = 4;
@@ -364,7 +378,7 @@ static void a_limit_of_partitions_is_named(void **state) {
     if (!strstr(w.err.msg, "too many partitions") || !strstr(w.err.msg, "takes 65 places") ||
         !strstr(w.err.msg, "of the 132 that scheduler.max_jobs"))
         fail_msg("%s", w.err.msg);
-    submit(&j[2], "{\"partitions\": 1, \"witness_ms\": 60000}"); /* for one there is room */
+    submit(&j[2], "{\"partitions\": 1, \"witness_ms\": 600000}"); /* for one there is room */
     assert_int_equal(
         try_submit(&j[2], CUZK_ENGINE_CIRCOM, "{\"partitions\": 1}", (world_options){NULL, 0, 0}),
         CUZK_STATUS_BUSY);
