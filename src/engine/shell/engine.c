@@ -368,8 +368,10 @@ static void stop_owner(cuzk_engine *e) {
     if (e->owner_started) pthread_join(e->owner, NULL);
 }
 
+/* After the owner: it would take work that was stopped for work that failed, and end its job. */
 static void stop_work(cuzk_engine *e) {
     pthread_mutex_lock(&e->lock);
+    e->halted = true;
     for (job *j = e->jobs; j; j = j->next)
         for (uint32_t i = 0; i < j->plan.n_partitions; i++)
             atomic_store(&j->parts[i].cancel, true);

@@ -317,7 +317,8 @@ struct cuzk_engine {
 
     pthread_mutex_t lock;
     pthread_cond_t moved_on; /* a job is durable, a key is ready, something is cancelled */
-    bool closing;
+    bool closing;            /* no new calls */
+    bool halted;             /* the owner has stopped: what work comes to is nobody's any more */
     job *jobs, *jobs_last;
     uint32_t n_jobs, n_live, n_recent;
     job *by_number[SHELL_BUCKETS], *by_request[SHELL_BUCKETS];

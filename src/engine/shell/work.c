@@ -52,10 +52,10 @@ static void note_event(cuzk_engine *e, const item *it, cuzk_trace_event event, i
 static bool wait_for(cuzk_engine *e, const item *it, bool for_key) {
     const part *p = &it->job->parts[it->partition];
     pthread_mutex_lock(&e->lock);
-    while (!e->closing && !atomic_load(&p->cancel) &&
+    while (!e->halted && !atomic_load(&p->cancel) &&
            !(for_key ? !it->job->key || it->job->key->ready : it->job->durable))
         pthread_cond_wait(&e->moved_on, &e->lock);
-    const bool wanted = !e->closing && !atomic_load(&p->cancel);
+    const bool wanted = !e->halted && !atomic_load(&p->cancel);
     pthread_mutex_unlock(&e->lock);
     return wanted;
 }
