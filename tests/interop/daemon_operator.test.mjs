@@ -33,7 +33,7 @@ test('not ready, and not serving, while the journal cannot be written', async (t
   const c = d.client();
   t.after(() => c.close());
   await until(async () => (await d.http('/readyz')).status === 200);
-  assert.equal(await c.health('cuzk.v1.ProvingEngine'), 1);
+  await until(async () => (await c.health('cuzk.v1.ProvingEngine')) === 1);
   rmSync(join(d.dir, 'state'), { recursive: true });
   await assert.rejects(c.SubmitProof(porep('lost')), /removed or replaced/);
   const answer = await d.http('/readyz');
@@ -137,7 +137,7 @@ test('what a client is refused says which exit code', async (t) => {
   };
   const never = d.cuzk('submit', 'porep', file({ witness: 2 ** 40 }));
   assert.deepEqual([never.status, /never fits/.test(never.stderr)], [5, true], never.stderr);
-  const running = d.cuzk('submit', 'porep', file({ partitions: 20, witness_ms: 500, compute_ms: 500 }));
+  const running = d.cuzk('submit', 'porep', file({ partitions: 64, witness_ms: 500, compute_ms: 500 }));
   assert.equal(running.status, 0, running.stderr);
   const c = d.client();
   t.after(() => c.close());

@@ -10,7 +10,7 @@ import { before, test as anyTest } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { filecoinKeys, sectorKinds } from './lib/circuits.mjs';
-import { code, startDaemon } from './lib/daemon.mjs';
+import { code, startDaemon, untilInTime } from './lib/daemon.mjs';
 import { cuzk, cuzkOk, readJson, scratch, sharedCircuits } from './lib/env.mjs';
 
 const test = (name, fn) => anyTest(name, { timeout: 600_000 }, fn);
@@ -99,7 +99,8 @@ test('every kind together: order, deadline, cancel, drain, and a crash in the mi
   // The device is busy with snap while the others come.
   await submit('snap', 'snap');
   await poll(async () => (await computed(c)).length > 0);
-  await submit('wpost', 'late', { priority: 'LOW', deadline_unix_ms: Date.now() + 1000 });
+  await untilInTime(() =>
+    submit('wpost', 'late', { priority: 'LOW', deadline_unix_ms: Date.now() + 1000 }));
   await submit('wpost', 'low', { priority: 'LOW' });
   await submit('porep', 'porep', { deadline_unix_ms: Date.now() + 7_200_000 });
   await submit('porep', 'doomed', { deadline_unix_ms: Date.now() + 3_600_000 });
@@ -227,9 +228,9 @@ test('a worker that is killed costs a retry', async (t) => {
   process.kill(worker, 'SIGKILL');
   const { status, error_message } = await c.AwaitProof({ job_id });
   assert.equal(status, 'COMPLETED', error_message);
-  assert.ok((await c.GetStatus()).gpus[0].restarts >= 1);
-  const [fresh] = workers(d.child.pid);
-  assert.ok(fresh > 0 && fresh !== worker);
+  await poll(async () => (await c.GetStatus()).gpus[0].restarts >= 1);
+  await poll(() => workers(d.child.pid).some((pid) => pid !== worker));
+  const fresh = workers(d.child.pid).find((pid) => pid !== worker);
   assert.equal((await d.end()).status, 0);
   assert.throws(() => process.kill(fresh, 0), { code: 'ESRCH' });
 });

@@ -32,7 +32,7 @@ async function open(t, server, options = {}) {
   page.on('console', (m) => { if (m.type() === 'error' && !/401|ERR_CONNECTION/.test(m.text())) troubles.push(m.text()); });
   page.on('request', (r) => { if (!r.url().startsWith(server.http) && !r.url().startsWith('blob:')) troubles.push(`asks ${r.url()}`); });
   page.troubles = troubles;
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(`${server.http}/`);
   return page;
 }
@@ -41,7 +41,7 @@ const submit = async (server, job) => (await (await server.post(job)).json()).jo
 const rowOf = (page, id) => page.locator(`#joblist tr[data-key="${id}"]`);
 
 async function inState(page, id, state) {
-  await page.waitForFunction(([i, s]) => document.querySelector(`#joblist tr[data-key="${i}"] .st`)?.textContent === s, [id, state], { timeout: 20_000 });
+  await page.waitForFunction(([i, s]) => document.querySelector(`#joblist tr[data-key="${i}"] .st`)?.textContent === s, [id, state]);
 }
 
 // A test that needs the browser.
@@ -51,7 +51,9 @@ inBrowser('shows what goes on', async (t) => {
   const server = await serveMock(t);
   const page = await open(t, server);
   await page.waitForFunction(() => document.querySelector('#state').textContent === 'ready, nothing to do');
-  const slow = await submit(server, porep({ partitions: 12, witness_ms: 400, compute_ms: 200 }));
+  // The last partition takes ten times as long, so that there is time to look.
+  const faults = [{ stage: 'witness', fault: 'slow', partition: 11 }];
+  const slow = await submit(server, porep({ partitions: 12, witness_ms: 600, compute_ms: 200, faults }));
   await inState(page, slow, 'running');
   assert.equal(await page.locator('#state').textContent(), 'proving');
   const cells = page.locator(`#live .row[data-key="${slow}"] .cell`);

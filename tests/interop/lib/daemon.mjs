@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import grpc from '@grpc/grpc-js';
 import loader from '@grpc/proto-loader';
@@ -75,6 +76,27 @@ export function connect(addr, credentials = grpc.credentials.createInsecure(), o
       engine.close();
     },
   };
+}
+
+// Waits until the daemon has heard of n calls that go on: what a client has sent need not have come.
+export async function hasCalls(c, n) {
+  for (let i = 0; i < 1200; i++) {
+    const { prometheus_text: text } = await c.GetMetrics();
+    if (Number(/^cuzk_grpc_calls (\d+)$/m.exec(text)[1]) >= n + 1) return; // with this one
+    await sleep(25);
+  }
+  throw new Error(`never: ${n} calls`);
+}
+
+// A request whose deadline is in a moment, made again while that is past before it arrives.
+export async function untilInTime(request) {
+  for (let i = 0; ; i++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (error.code !== code.DEADLINE_EXCEEDED || i === 50) throw error;
+    }
+  }
 }
 
 // dir: where socket and state lie; start it again there to go on. mock: values of [mock], or null

@@ -42,7 +42,7 @@ static void commands(cuzk_grpc_server *server, cuzk_net_loop *loop) {
     while (fgets(line, sizeof line, stdin) && strcmp(line, "quit\n") != 0) {
         if (!strcmp(line, "stats\n")) print_stats(server);
         if (!strcmp(line, "drain\n") &&
-            cuzk_grpc_server_drain(server, (int64_t)5000000000, on_drained, loop) != CUZK_OK)
+            cuzk_grpc_server_drain(server, (int64_t)60000000000, on_drained, loop) != CUZK_OK)
             printf("no memory\n");
         fflush(stdout);
     }
@@ -55,8 +55,7 @@ static cuzk_status serve(int argc, char **argv, cuzk_err *err) {
     cuzk_grpc_limits limits = {.max_message = setting("ECHO_MAX_MESSAGE"),
                                .request_budget = setting("ECHO_BUDGET"),
                                .max_connections = (uint32_t)setting("ECHO_CONNECTIONS"),
-                               .stall_ns = (int64_t)setting("ECHO_STALL_MS") * 1000000,
-                               .handshake_ns = (int64_t)setting("ECHO_STALL_MS") * 1000000};
+                               .stall_ns = (int64_t)setting("ECHO_STALL_MS") * 1000000};
     const cuzk_net_security security = {getenv("ECHO_CERT"), getenv("ECHO_KEY"), getenv("ECHO_CA"),
                                         getenv("ECHO_TOKENS"), 0};
     char bound[CUZK_NET_ADDRESS];
