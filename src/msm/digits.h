@@ -62,6 +62,24 @@ static inline size_t cuzk__digits_buckets(const cuzk__digits *d, unsigned first,
     return n;
 }
 
+/* The windows [first, last); of the first one only the buckets from `skip` on, of the last one only
+ * those below `stop`. */
+typedef struct cuzk__span {
+    unsigned first, last;
+    uint32_t skip, stop;
+} cuzk__span;
+
+/* The buckets of window x that belong to the span: [from, to), and all of them in order. */
+static inline uint32_t cuzk__span_from(const cuzk__span *s, unsigned x) {
+    return x == s->first ? s->skip : 0;
+}
+static inline uint32_t cuzk__span_to(const cuzk__span *s, const cuzk__digits *d, unsigned x) {
+    return x + 1 == s->last ? s->stop : (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
+}
+static inline uint32_t cuzk__span_buckets(const cuzk__span *s, const cuzk__digits *d, unsigned x) {
+    return cuzk__span_to(s, d, x) - cuzk__span_from(s, x);
+}
+
 /* False when a scalar with |k| of that bit length has zeros in window x and above for certain:
  * below 2^(at - 2) the lower windows hold it without a carry. */
 static inline bool cuzk__digits_touches(const cuzk__digits *d, unsigned bits, unsigned x) {

@@ -34,12 +34,12 @@ typedef struct cuzk__msm_kernel {
      * caches hold beside this kernel's scratch. */
     uint32_t batch_most;
     size_t group_bytes;
-    /* Puts the digits of the windows [first, last) of n scalars, at most CUZK__CHUNK_MAX, in
-     * buckets from 0 on. index[j] << 1 is the place of scalar j from `scalars` on and of its base;
-     * index is readable up to a multiple of 8, with places that exist. NULL: work.c does it one by
-     * one. */
+    /* Puts the digits of a span of n scalars, at most CUZK__CHUNK_MAX, in buckets from 0 on: those
+     * of its windows one after the other. index[j] << 1 is the place of scalar j from `scalars` on
+     * and of its base; index is readable up to a multiple of 8, with places that exist. NULL:
+     * work.c does it one by one. */
     void (*put)(cuzk__sched *s, const cuzk__digits *d, const uint8_t *scalars,
-                const uint32_t *index, uint32_t n, unsigned first, unsigned last);
+                const uint32_t *index, uint32_t n, const cuzk__span *span);
     /* n bases to slots, base_size = slot_size; NULL when the adder reads the files' form. */
     void (*convert)(void *stored, const uint8_t *bases, size_t n);
     /* *acc += the slots [first, first + n) that are not empty. */

@@ -11,6 +11,7 @@ enum {
     FEW = 32,           /* below, one window after the other with XYZZ buckets */
     FEW_WINDOW_MAX = 8, /* bits */
     PART_MAX = 1 << 26, /* points of one plan: bounds the byte kept for each */
+    CUT_WIDTH = 9,      /* narrower windows are not shared by buckets */
 };
 
 #define KERNEL(a, impl)                                                                            \
@@ -117,6 +118,7 @@ typedef struct {
     cuzk__bit_scan bit_scan;
     cuzk_msm_room *room;
     cuzk__msm_acc *sums; /* threads times windows */
+    cuzk__share share[CUZK__PLAN_THREADS];
     cuzk_status status[CUZK__PLAN_THREADS];
     uint64_t additions[CUZK__PLAN_THREADS];
 } job;
@@ -140,12 +142,24 @@ static void run_thread(void *ctx, size_t t) {
     cuzk_wipe_stack();
 }
 
+static void share_windows(cuzk__work *w, cuzk__share *share) {
+    w->shares = (cuzk__shares){.of = share,
+                               .threads = w->plan.threads,
+                               .most = w->plan.group * CUZK__PARTS,
+                               .whole = w->digits.c < CUT_WIDTH};
+    for (unsigned t = 0; t < w->plan.threads; t++) {
+        const cuzk__portion p = cuzk__work_whole(&w->plan, t);
+        cuzk__share_init(&share[t], p.first, w->scan->n ? p.last : p.first);
+    }
+}
+
 static cuzk_status run_plan(job *j, cuzk_pool *pool, cuzk__msm_acc *acc) {
     const cuzk__msm_kernel *k = j->w.kernel;
     const unsigned windows = j->w.digits.windows, threads = j->w.plan.threads;
     void *sums;
     CUZK_TRY(cuzk_alloc(&sums, (size_t)threads * windows, sizeof(cuzk__msm_acc)));
     j->sums = sums;
+    share_windows(&j->w, j->share);
     cuzk_pool_run(pool, threads, run_thread, j);
     cuzk_status st = CUZK_OK;
     for (unsigned t = 0; t < threads; t++)

@@ -59,26 +59,29 @@ CUZK__IFMA_INLINE __m256i put_digits8(const put_recoded *r, uint32_t at, unsigne
     return _mm512_cvtepi64_epi32(_mm512_sub_epi64(v, cuzk__ifma_set1(half)));
 }
 
-/* The digits of window x that are not 0, as buckets from `first` on and sources. Returns how many.
- */
+/* The digits of window x whose bucket is one of `buckets` many, `from` the first of them, as
+ * buckets from `first` on and sources. Returns how many. Digit 0 has the bucket -1, beyond all. */
 static uint32_t put_window(uint32_t dst[PUT_MOST], uint32_t src[PUT_MOST], const put_recoded *r,
                            const cuzk__digits *d, const uint32_t *index, uint32_t n, unsigned x,
-                           uint32_t first) {
+                           uint32_t from, uint32_t buckets, uint32_t first) {
     const unsigned bit = cuzk__digits_at(d, x), width = cuzk__digits_width(d, x);
     const uint32_t half = x + 1 < d->windows ? (uint32_t)1 << (width - 1) : 0;
-    const __m256i base = _mm256_set1_epi32((int)first - 1), one = _mm256_set1_epi32(1);
+    const __m256i below = _mm256_set1_epi32((int)from + 1), one = _mm256_set1_epi32(1);
+    const __m256i base = _mm256_set1_epi32((int)first), end = _mm256_set1_epi32((int)buckets);
     uint32_t m = 0;
     for (uint32_t j = 0; j < n; j += 8) {
         const __m256i digit = put_digits8(r, j, bit, width, half);
-        __mmask8 keep = _mm256_test_epi32_mask(digit, digit);
+        const __m256i place = _mm256_sub_epi32(_mm256_abs_epi32(digit), below);
+        __mmask8 keep = _mm256_cmplt_epu32_mask(place, end);
         if (n - j < 8) keep &= (__mmask8)((1u << (n - j)) - 1);
         const __mmask8 minus = _mm256_movepi32_mask(digit) ^ (__mmask8)r->negative[j / 8];
-        const __m256i bucket = _mm256_add_epi32(_mm256_abs_epi32(digit), base);
-        __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)(index + j));
-        from = _mm256_mask_or_epi32(from, minus, from, one);
+        const __m256i bucket = _mm256_add_epi32(place, base);
+        __m256i source = _mm256_loadu_si256((const __m256i *)(const void *)(index + j));
+        source = _mm256_mask_or_epi32(source, minus, source, one);
         _mm256_storeu_si256((__m256i *)(void *)(dst + m),
                             _mm256_maskz_compress_epi32(keep, bucket));
-        _mm256_storeu_si256((__m256i *)(void *)(src + m), _mm256_maskz_compress_epi32(keep, from));
+        _mm256_storeu_si256((__m256i *)(void *)(src + m),
+                            _mm256_maskz_compress_epi32(keep, source));
         m += (uint32_t)__builtin_popcount(keep);
     }
     return m;
@@ -108,14 +111,16 @@ static void put_entries(cuzk__sched *s, const uint32_t *dst, const uint32_t *src
 }
 
 static void put_chunk(cuzk__sched *s, const cuzk__digits *d, const uint8_t *scalars,
-                      const uint32_t *index, uint32_t n, unsigned first, unsigned last) {
+                      const uint32_t *index, uint32_t n, const cuzk__span *span) {
     put_recoded r;
     uint32_t dst[PUT_MOST], src[PUT_MOST], bucket = 0;
     for (uint32_t j = 0; j < n; j += 8)
         put_recode8(&r, j, d, scalars, index + j);
-    for (unsigned x = first; x < last; x++) {
-        const uint32_t m = put_window(dst, src, &r, d, index, n, x, bucket);
+    for (unsigned x = span->first; x < span->last; x++) {
+        const uint32_t buckets = cuzk__span_buckets(span, d, x);
+        const uint32_t m =
+            put_window(dst, src, &r, d, index, n, x, cuzk__span_from(span, x), buckets, bucket);
         put_entries(s, dst, src, m);
-        bucket += (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
+        bucket += buckets;
     }
 }

@@ -1,5 +1,6 @@
 #include "msm/work.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum {
@@ -8,12 +9,16 @@ enum {
     CHUNK_MIN = 32,
     ROWS_MAX = CUZK__BATCH_MAX / 2,
     LANES_LEFT = 32, /* sums of weight 1 that are added one by one */
+    LOG_PARTS = 2,
 };
+_Static_assert(1 << LOG_PARTS == CUZK__PARTS, "parts");
 
 typedef struct {
     const cuzk__work *w;
+    unsigned number;
     cuzk__msm_acc *sums;
     cuzk__sched s;
+    uint64_t parts_done;    /* of whole windows, in CUZK__PART_DONE a part */
     cuzk__recoded *recoded; /* CUZK__CHUNK_MAX */
     uint32_t *index;        /* CUZK__CHUNK_MAX sources, and what put may read behind */
 } thread;
@@ -124,23 +129,26 @@ static void run_bits(thread *t, size_t begin, size_t end) {
 
 /* The buckets of a group of windows, one after the other. */
 typedef struct {
-    unsigned first, last;
+    cuzk__span span;
     uint32_t buckets;
     unsigned log_len; /* of rows */
     uint32_t chunk;   /* points taken together: few enough that a batch meets many windows */
 } layout;
 
-static layout lay_out_windows(const cuzk__work *w, unsigned first, unsigned last) {
+static layout lay_out_windows(const cuzk__work *w, const cuzk__span *span) {
     const cuzk__digits *d = &w->digits;
-    layout l = {.first = first, .last = last};
-    l.buckets = (uint32_t)cuzk__digits_buckets(d, first, last);
-    unsigned log_buckets = 31 - (unsigned)__builtin_clz(l.buckets);
+    layout l = {.span = *span};
     unsigned least = d->c;
-    for (unsigned x = first; x < last; x++)
+    for (unsigned x = span->first; x < span->last; x++) {
+        l.buckets += cuzk__span_buckets(span, d, x);
         least = cuzk__digits_width(d, x) < least ? cuzk__digits_width(d, x) : least;
+    }
+    unsigned log_buckets = 31 - (unsigned)__builtin_clz(l.buckets);
     const unsigned log_set = least - 1; /* of the smallest window */
+    /* where a part of it begins, a row does */
+    const unsigned log_row = w->shares.whole ? log_set : log_set - LOG_PARTS;
     /* Longer rows leave fewer sums to add one by one, shorter ones fill batches better. */
-    while (l.log_len < log_set &&
+    while (l.log_len < log_row &&
            (l.buckets >> l.log_len > ROWS_MAX || 2 * l.log_len + 4 < log_buckets))
         l.log_len++;
     l.chunk = (uint32_t)1 << (log_set > 2 ? log_set - 2 : 0);
@@ -155,21 +163,23 @@ static uint32_t list_chunk(thread *t, const layout *l, size_t origin, size_t beg
     uint32_t n = 0;
     for (size_t i = begin; i < end; i++) {
         t->index[n] = (uint32_t)(i - origin) << 1;
-        n += w->scan->bits[i] > 1 && cuzk__digits_touches(&w->digits, w->scan->bits[i], l->first);
+        n += w->scan->bits[i] > 1 &&
+             cuzk__digits_touches(&w->digits, w->scan->bits[i], l->span.first);
     }
     for (uint32_t j = n; j % 8; j++)
         t->index[j] = (uint32_t)(begin - origin) << 1;
     return n;
 }
 
-static void put_window(thread *t, unsigned x, uint32_t first, uint32_t n) {
+static void put_window(thread *t, const cuzk__span *span, unsigned x, uint32_t first, uint32_t n) {
     const cuzk__digits *d = &t->w->digits;
+    const uint32_t from = cuzk__span_from(span, x), buckets = cuzk__span_buckets(span, d, x);
     for (uint32_t j = 0; j < n; j++) {
         int32_t digit = cuzk__digit(d, &t->recoded[j], x);
-        if (digit == 0) continue;
         uint32_t neg = digit < 0;
-        uint32_t bucket = first + (uint32_t)(neg ? -digit : digit) - 1;
-        cuzk__sched_put(&t->s, bucket, t->index[j] ^ neg);
+        /* 0 comes before all buckets, that is behind them */
+        uint32_t place = (uint32_t)(neg ? -digit : digit) - 1 - from;
+        if (place < buckets) cuzk__sched_put(&t->s, first + place, t->index[j] ^ neg);
     }
 }
 
@@ -178,85 +188,151 @@ static void put_one_by_one(thread *t, const layout *l, const uint8_t *scalars, u
     uint32_t bucket = 0;
     for (uint32_t j = 0; j < n; j++)
         t->index[j] |= cuzk__recode(&t->recoded[j], d, scalars + 32 * (size_t)(t->index[j] >> 1));
-    for (unsigned x = l->first; x < l->last; x++) {
-        put_window(t, x, bucket, n);
-        bucket += (uint32_t)1 << (cuzk__digits_width(d, x) - 1);
+    for (unsigned x = l->span.first; x < l->span.last; x++) {
+        put_window(t, &l->span, x, bucket, n);
+        bucket += cuzk__span_buckets(&l->span, d, x);
     }
 }
 
-/* The window's rows, `rows` of them from number `first` on, to its sum. */
-static void sum_window(thread *t, const layout *l, unsigned x, uint32_t first, uint32_t rows) {
+/* acc += times * (the sum of rows): what rows weigh more for those left out before them. */
+static void add_skipped(thread *t, cuzk__msm_acc *acc, uint32_t run, uint32_t rows,
+                        uint32_t times) {
+    const cuzk__msm_kernel *k = t->w->kernel;
+    cuzk__msm_acc all;
+    k->acc_zero(&all);
+    k->slots_sum(&all, &t->s.pts, run, rows);
+    for (; times; times >>= 1) {
+        if (times & 1) k->acc_add(acc, &all);
+        k->acc_dbl(&all, 1);
+    }
+}
+
+/* The window's rows, from number `first` on, to its sum. */
+static void sum_window(thread *t, const layout *l, unsigned x, uint32_t first) {
     const cuzk__msm_kernel *k = t->w->kernel;
     const uint32_t run = t->s.buckets + first, sum = run + (l->buckets >> l->log_len);
+    const uint32_t rows = cuzk__span_buckets(&l->span, &t->w->digits, x) >> l->log_len;
+    const uint32_t skipped = cuzk__span_from(&l->span, x) >> l->log_len;
     cuzk__msm_acc acc;
     k->acc_zero(&acc);
     k->slots_weighted(&acc, &t->s.pts, run, rows);
+    if (skipped) add_skipped(t, &acc, run, rows, skipped);
     k->acc_dbl(&acc, l->log_len);
     k->slots_sum(&acc, &t->s.pts, sum, rows);
     k->acc_add(&t->sums[x], &acc);
 }
 
-static void run_windows(thread *t, unsigned first, unsigned last, size_t begin, size_t end) {
+/* Parts of whole windows that are done beside those of earlier portions. */
+static void tell_progress(const thread *t, double parts) {
+    cuzk__share_progress(&t->w->shares, t->number,
+                         t->parts_done + (uint64_t)(parts * CUZK__PART_DONE));
+}
+
+/* Adds the digits of the points [begin, end) in the span's windows. `parts` of them, when they are
+ * a portion, tell others how far this is: the sums of buckets take about two additions for each. */
+static void run_windows(thread *t, const cuzk__span *span, size_t begin, size_t end,
+                        uint32_t parts) {
     const cuzk__digits *d = &t->w->digits;
-    const layout l = lay_out_windows(t->w, first, last);
+    const layout l = lay_out_windows(t->w, span);
+    const double all = (double)(end - begin) + (double)((uint32_t)2 << (d->c - 1));
     start(t, l.buckets, batch_limit(t->w->kernel, l.buckets),
           t->w->bases + begin * t->w->kernel->base_size);
     const uint8_t *scalars = t->w->scalars + 32 * begin;
     for (size_t i = begin; i < end; i += l.chunk) {
         uint32_t n = list_chunk(t, &l, begin, i, end - i < l.chunk ? end : i + l.chunk);
         if (n && t->w->kernel->put)
-            t->w->kernel->put(&t->s, d, scalars, t->index, n, first, last);
+            t->w->kernel->put(&t->s, d, scalars, t->index, n, span);
         else if (n)
             put_one_by_one(t, &l, scalars, n);
+        tell_progress(t, parts * ((double)(i - begin) / all));
     }
     cuzk__sched_finish(&t->s);
     cuzk__sched_reduce_rows(&t->s, l.buckets >> l.log_len, l.log_len);
-    for (unsigned x = first; x < last; x++)
-        sum_window(t, &l, x, (uint32_t)cuzk__digits_buckets(d, first, x) >> l.log_len,
-                   (uint32_t)cuzk__digits_buckets(d, x, x + 1) >> l.log_len);
+    uint32_t row = 0;
+    for (unsigned x = span->first; x < span->last; x++) {
+        sum_window(t, &l, x, row);
+        row += cuzk__span_buckets(span, d, x) >> l.log_len;
+    }
+}
+
+static cuzk__portion whole_window(unsigned x) {
+    return (cuzk__portion){x * CUZK__PARTS, (x + 1) * CUZK__PARTS};
+}
+
+/* A window's first bucket of part `part`, or of the next window. */
+static uint32_t part_bucket(const cuzk__digits *d, uint32_t part) {
+    return (part % CUZK__PARTS << (cuzk__digits_width(d, part / CUZK__PARTS) - 1)) / CUZK__PARTS;
+}
+
+static cuzk__span span_of(const cuzk__digits *d, cuzk__portion p) {
+    cuzk__span s = {.first = p.first / CUZK__PARTS,
+                    .last = (p.last + CUZK__PARTS - 1) / CUZK__PARTS,
+                    .skip = part_bucket(d, p.first)};
+    s.stop = p.last % CUZK__PARTS ? part_bucket(d, p.last)
+                                  : (uint32_t)1 << (cuzk__digits_width(d, s.last - 1) - 1);
+    return s;
+}
+
+static void run_portion(thread *t, cuzk__portion p) {
+    const cuzk__span span = span_of(&t->w->digits, p);
+    run_windows(t, &span, 0, t->w->scan->n, p.last - p.first);
+    t->parts_done += (uint64_t)CUZK__PART_DONE * (p.last - p.first);
+    tell_progress(t, 0);
 }
 
 /* ---- a stretch --------------------------------------------------------------------------- */
+
+cuzk__portion cuzk__work_whole(const cuzk__plan *p, unsigned number) {
+    unsigned first = p->cut[number].seg + (p->cut[number].pos > 0), last = p->cut[number + 1].seg;
+    if (first < CUZK__SEG_WINDOWS) first = CUZK__SEG_WINDOWS;
+    if (last < first) last = first;
+    return (cuzk__portion){(first - CUZK__SEG_WINDOWS) * CUZK__PARTS,
+                           (last - CUZK__SEG_WINDOWS) * CUZK__PARTS};
+}
 
 static size_t seg_points(const cuzk__work *w, unsigned seg) {
     return seg == CUZK__SEG_BITS ? w->n_bits : w->scan->n;
 }
 
-/* Of so many whole windows that follow, how many make the next group: all groups about the same. */
-static unsigned together(const cuzk__plan *p, unsigned windows) {
-    const unsigned groups = (windows + p->group - 1) / p->group;
-    return (windows + groups - 1) / groups;
+static void run_segment(thread *t, unsigned seg, size_t begin, size_t end) {
+    if (begin >= end) return;
+    if (seg == CUZK__SEG_ONES) {
+        run_ones(t, begin, end);
+    } else if (seg == CUZK__SEG_BITS) {
+        run_bits(t, begin, end);
+    } else {
+        const cuzk__span span = span_of(&t->w->digits, whole_window(seg - CUZK__SEG_WINDOWS));
+        run_windows(t, &span, begin, end, 0);
+    }
 }
 
-static void run_stretch(thread *t, unsigned number) {
+/* Whole windows come last, so that what the others do of them is what remains. */
+static void run_stretch(thread *t) {
     const cuzk__plan *p = &t->w->plan;
-    unsigned seg = p->cut[number].seg, last = p->cut[number + 1].seg;
-    size_t begin = p->cut[number].pos, last_pos = p->cut[number + 1].pos;
-    while (seg < last || (seg == last && begin < last_pos)) {
-        size_t end = seg == last ? last_pos : seg_points(t->w, seg);
-        unsigned n = 1;
-        if (begin < end) {
-            if (seg == CUZK__SEG_ONES) {
-                run_ones(t, begin, end);
-            } else if (seg == CUZK__SEG_BITS) {
-                run_bits(t, begin, end);
-            } else {
-                if (begin == 0 && seg < last) n = together(p, last - seg);
-                unsigned x = seg - CUZK__SEG_WINDOWS;
-                run_windows(t, x, x + n, begin, end);
-            }
-        }
-        seg += n;
-        begin = 0;
+    const unsigned first = p->cut[t->number].seg, last = p->cut[t->number + 1].seg;
+    const size_t begin = p->cut[t->number].pos, last_pos = p->cut[t->number + 1].pos;
+    const cuzk__portion whole = cuzk__work_whole(p, t->number);
+    for (unsigned seg = first; seg <= last && seg < p->segments; seg++) {
+        const unsigned part = (seg - CUZK__SEG_WINDOWS) * CUZK__PARTS;
+        if (seg >= CUZK__SEG_WINDOWS && part >= whole.first && part < whole.last) continue;
+        run_segment(t, seg, seg == first ? begin : 0,
+                    seg == last ? last_pos : seg_points(t->w, seg));
+    }
+    const cuzk__shares *s = &t->w->shares;
+    for (;;) {
+        cuzk__portion next = cuzk__share_own(s, t->number, cuzk_now_ns());
+        if (next.first == next.last) next = cuzk__share_other(s, t->number, cuzk_now_ns());
+        if (next.first == next.last) return;
+        run_portion(t, next);
     }
 }
 
 uint64_t cuzk__work_run(const cuzk__work *w, unsigned number, cuzk__msm_acc *sums, void *memory) {
     carver c = {.base = memory};
-    thread t = {.w = w, .sums = sums};
+    thread t = {.w = w, .number = number, .sums = sums};
     lay_out(&t, &c, w->kernel, most_buckets(&w->plan));
     t.s.adder = &w->kernel->adder;
-    run_stretch(&t, number);
+    run_stretch(&t);
     cuzk_wipe(t.s.pts.stamp, (size_t)(c.base + c.used - (uint8_t *)t.s.pts.stamp));
     return t.s.added;
 }
