@@ -84,6 +84,12 @@ class Report:
                  aims and 0.55, most=True)
         self.add(tag + "two threads, times one, BLS12-381 G1",
                  of("times_one_thread", bls, "g1", uniform, 2), aims and 1.9)
+        self.add(tag + "the same, median of turns",
+                 of("median_times_one_thread", bls, "g1", uniform, 2))
+        self.add(tag + "a sum on each processor at once, times one",
+                 of("processors_times_one_thread", bls, "g1", uniform, 2))
+        self.add(tag + "two threads' share of that, median of turns",
+                 of("median_share_of_processors", bls, "g1", uniform, 2))
         self.add(tag + "two threads, times one, BN254 G1",
                  of("times_one_thread", bn, "g1", uniform, 2))
         for curve in (bls, bn):

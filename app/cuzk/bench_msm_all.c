@@ -2,14 +2,19 @@
 #include "bench_msm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ONE, ALL, BLST, SIDES, RUNS_MAX = 25 };
+/* EACH: a sum of one thread on every thread at the same time, which no way of sharing one sum can
+ * beat: what the processors give. */
+enum { ONE, ALL, EACH, BLST, SIDES, RUNS_MAX = 400, EACH_MAX = 256 };
 
+/* Figures are of least times: neighbours only ever add to a time. A least time is believed when a
+ * second run confirms it, which turns go on for, one run of each side a turn, for so long: */
+static const double confirms = 1.01;
+static const int64_t ours_budget_ns = 8000000000; /* all but blst together */
 /* blst's share of a run is kept bearable: few runs where one takes seconds. */
 static const int64_t blst_budget_ns = 8000000000;
-/* Short sums are repeated for so long, that one of them may find the machine to itself. */
-static const int64_t more_ns = 2000000000;
 /* G2 and other patterns than uniform: at even sizes up to this. */
 enum { OTHERS_MAX_LOG2 = 18 };
 
@@ -20,6 +25,7 @@ typedef struct cell {
     cuzk_point want;
     bool side[SIDES], right[SIDES];
     unsigned runs[SIDES];
+    int64_t spent[SIDES];
     cuzk_bench_time time[SIDES][RUNS_MAX];
     uint64_t additions; /* of one thread */
 } cell;
@@ -31,22 +37,95 @@ typedef struct matrix {
     double madd_ns;
 } matrix;
 
+typedef struct each {
+    const matrix *m;
+    cell *c;
+    cuzk_status st[EACH_MAX];
+    bool right[EACH_MAX];
+    cuzk_bench_time time[EACH_MAX];
+} each;
+
+static void run_one_of_each(void *ctx, size_t i) {
+    each *e = ctx;
+    e->st[i] = cuzk_bench_sum_ours(e->c->sum, (size_t)1 << e->m->log2n, e->m->b->impl, NULL,
+                                   &e->c->want, &e->right[i], &e->time[i], NULL);
+}
+
+/* *t: how long all of them together take for one sum. */
+static cuzk_status run_each(const matrix *m, cell *c, cuzk_bench_time *t) {
+    each e = {.m = m, .c = c};
+    double speeds = 0;
+    const unsigned n = m->b->threads;
+    for (unsigned i = 0; i < n; i++)
+        e.right[i] = true;
+    cuzk_pool_run(m->b->pool, n, run_one_of_each, &e);
+    for (unsigned i = 0; i < n; i++) {
+        CUZK_TRY(e.st[i]);
+        c->right[EACH] = c->right[EACH] && e.right[i];
+        speeds += 1 / (double)(e.time[i].wall > 0 ? e.time[i].wall : 1);
+    }
+    t->wall = t->cpu = (int64_t)(1 / speeds);
+    return CUZK_OK;
+}
+
 static cuzk_status run_side(const matrix *m, cell *c, int side) {
     const size_t n = (size_t)1 << m->log2n;
     cuzk_bench_time *t = &c->time[side][c->runs[side]];
     uint64_t *additions = side == ONE ? &c->additions : NULL;
     c->runs[side]++;
-    if (side == BLST) return cuzk_bench_sum_blst(c->sum, n, &c->want, &c->right[side], t);
-    return cuzk_bench_sum_ours(c->sum, n, m->b->impl, side == ALL ? m->b->pool : NULL, &c->want,
-                               &c->right[side], t, additions);
+    if (side == BLST)
+        CUZK_TRY(cuzk_bench_sum_blst(c->sum, n, &c->want, &c->right[side], t));
+    else if (side == EACH)
+        CUZK_TRY(run_each(m, c, t));
+    else
+        CUZK_TRY(cuzk_bench_sum_ours(c->sum, n, m->b->impl, side == ALL ? m->b->pool : NULL,
+                                     &c->want, &c->right[side], t, additions));
+    c->spent[side] += t->wall * (side == EACH ? (int64_t)m->b->threads : 1);
+    return CUZK_OK;
 }
 
+static double time_of(const cell *c, int side, unsigned run, bool wall) {
+    return (double)(wall ? c->time[side][run].wall : c->time[side][run].cpu);
+}
+
+/* The least time in nanoseconds: processor time where one thread works, which other processes do
+ * not add to; 0 when the side had no run. */
+static double least(const cell *c, int side, bool wall) {
+    double best = c->runs[side] ? time_of(c, side, 0, wall) : 0;
+    for (unsigned r = 1; r < c->runs[side]; r++) {
+        const double t = time_of(c, side, r, wall);
+        best = t < best ? t : best;
+    }
+    return best;
+}
+
+static bool confirmed_as(const cell *c, int side, bool wall) {
+    const double most = confirms * least(c, side, wall);
+    unsigned near = 0;
+    for (unsigned r = 0; r < c->runs[side]; r++)
+        near += time_of(c, side, r, wall) <= most;
+    return near > 1;
+}
+
+/* In all times that a figure is made of. */
+static bool confirmed(const cell *c, int side) {
+    return (side == ALL || side == EACH || confirmed_as(c, side, false)) &&
+           (side == BLST || confirmed_as(c, side, true));
+}
+
+/* One thread, all of them and each have as many runs, whichever needs more. */
 static bool has_turn(const cell *c, int side, unsigned runs) {
-    const unsigned done = c->runs[side];
     if (!c->side[side]) return false;
-    if (done == 0) return true;
-    const int64_t next = (done + 1) * c->time[side][0].wall;
-    return side == BLST ? done < runs && next < blst_budget_ns : done < runs || next < more_ns;
+    if (c->runs[side] == 0) return true;
+    if (side == BLST)
+        return c->spent[BLST] + c->time[BLST][0].wall < blst_budget_ns &&
+               (c->runs[BLST] < runs || !confirmed(c, BLST));
+    if (side != ONE) return c->runs[side] < c->runs[ONE];
+    if (c->runs[ONE] < runs) return true;
+    bool enough = true;
+    for (int s = ONE; s <= EACH; s++)
+        enough = enough && (!c->side[s] || confirmed(c, s));
+    return !enough && c->spent[ONE] + c->spent[ALL] + c->spent[EACH] < ours_budget_ns;
 }
 
 static cuzk_status run_cells(const matrix *m, cell *cells, size_t n) {
@@ -57,15 +136,19 @@ static cuzk_status run_cells(const matrix *m, cell *cells, size_t n) {
     return CUZK_OK;
 }
 
-/* The least time in nanoseconds: processor time where one thread works, which other processes do
- * not add to; 0 when the side had no run. */
-static double least(const cell *c, int side, bool wall) {
-    int64_t best = INT64_MAX;
-    for (unsigned r = 0; r < c->runs[side]; r++) {
-        const int64_t t = wall ? c->time[side][r].wall : c->time[side][r].cpu;
-        best = t < best ? t : best;
-    }
-    return c->runs[side] ? (double)best : 0;
+static int compare_doubles(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of a side's wall time by that of all threads on one sum, turn by turn. */
+static double median_of_turns(const cell *c, int side) {
+    double ratio[RUNS_MAX];
+    const unsigned n = c->runs[ALL];
+    for (unsigned r = 0; r < n; r++)
+        ratio[r] = time_of(c, side, r, true) / time_of(c, ALL, r, true);
+    qsort(ratio, n, sizeof *ratio, compare_doubles);
+    return ratio[n / 2];
 }
 
 static void add_ratio(cuzk_buf *extra, cuzk_buf *note, const char *name, const char *words,
@@ -90,7 +173,8 @@ static void report_side(const matrix *m, const cell *c, int side, const cell *bl
     for (unsigned r = 0; r < c->runs[side]; r++)
         ns[r] = c->time[side][r].wall;
     const double cpu = least(c, side, false), points = (double)((size_t)1 << m->log2n);
-    cuzk_buf_printf(&extra, ",\"cpu_ms\":%.4f", cpu * 1e-6);
+    cuzk_buf_printf(&extra, ",\"statistic\":\"least\",\"confirmed\":%s,\"cpu_ms\":%.4f",
+                    confirmed(c, side) ? "true" : "false", cpu * 1e-6);
     if (side == ONE) {
         cuzk_buf_printf(&extra, ",\"us_a_point\":%.4f,\"additions\":%llu", cpu * 1e-3 / points,
                         (unsigned long long)c->additions);
@@ -103,9 +187,19 @@ static void report_side(const matrix *m, const cell *c, int side, const cell *bl
                       (double)c->additions / 8 * m->madd_ns *
                           madds_of_additions(c->sum->curve, c->sum->group) / cpu);
     }
-    if (side == ALL)
+    if (side == ALL) {
         add_ratio(&extra, &note, "times_one_thread", "times one thread",
                   least(c, ONE, true) / least(c, ALL, true));
+        add_ratio(&extra, &note, "median_times_one_thread", "median of turns",
+                  median_of_turns(c, ONE));
+    }
+    if (side == ALL && c->runs[EACH]) {
+        add_ratio(&extra, &note, "processors_times_one_thread", "the processors give",
+                  least(c, ONE, true) / least(c, EACH, true));
+        add_ratio(&extra, &note, "median_share_of_processors", "median share of that",
+                  median_of_turns(c, EACH));
+    }
+    if (!confirmed(c, side)) cuzk_buf_printf(&note, "%sunconfirmed", note.len ? ", " : "");
     const cuzk_bench_row row = {.op = "msm",
                                 .curve = c->sum->curve->name,
                                 .group = cuzk_bench_group_name(c->sum->group),
@@ -113,7 +207,7 @@ static void report_side(const matrix *m, const cell *c, int side, const cell *bl
                                 .device = side == BLST ? "blst" : "cpu",
                                 .threads = side == ALL ? b->threads : 1,
                                 .variant = cuzk_bench_pattern_name(c->pattern),
-                                .verified = c->right[side],
+                                .verified = c->right[side] && (side != ALL || c->right[EACH]),
                                 .ns = ns,
                                 .runs = c->runs[side],
                                 .extra = extra.data,
@@ -134,13 +228,14 @@ static cuzk_status one_kind(matrix *m, cuzk_group group, cuzk_bench_pattern patt
         c->want = cuzk_bench_sum_fill(c->sum, pattern, (size_t)1 << m->log2n);
         c->side[ONE] = true;
         c->side[ALL] = m->b->threads > 1;
+        c->side[EACH] = c->side[ALL] && m->b->threads <= EACH_MAX;
         c->side[BLST] = i == 0;
-        c->right[ONE] = c->right[ALL] = c->right[BLST] = true;
+        c->right[ONE] = c->right[ALL] = c->right[EACH] = c->right[BLST] = true;
     }
     CUZK_TRY(run_cells(m, cells, n));
     for (size_t i = 0; i < n; i++)
         for (int side = 0; side < SIDES; side++)
-            if (cells[i].runs[side]) report_side(m, &cells[i], side, &cells[0]);
+            if (side != EACH && cells[i].runs[side]) report_side(m, &cells[i], side, &cells[0]);
     return CUZK_OK;
 }
 

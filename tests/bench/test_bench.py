@@ -96,7 +96,21 @@ class Form(unittest.TestCase):
             self.assertEqual("times_blst" in row, one and bls)
             self.assertEqual("of_bls12_381" in row, one and not bls)
             self.assertEqual("times_one_thread" in row, row["threads"] == 2)
+            for key in ("median_times_one_thread", "processors_times_one_thread",
+                        "median_share_of_processors"):
+                self.assertEqual(key in row, row["threads"] == 2)
+                self.assertGreater(row.get(key, 1), 0)
             self.assertGreater(row["cpu_ms"], 0)
+            self.assertEqual(row["statistic"], "least")
+            self.assertIsInstance(row["confirmed"], bool)
+            if row["confirmed"]:
+                self.assertGreater(row["runs"], 1)
+            if row["threads"] == 2:
+                one = next(r for r in rows if r["threads"] == 1 and r["device"] == "cpu" and
+                           all(r[k] == row[k] for k in ("log2n", "curve", "group", "variant")))
+                self.assertEqual(one["runs"], row["runs"])
+                self.assertAlmostEqual(row["times_one_thread"], one["ms"]["min"] / row["ms"]["min"],
+                                       delta=0.02 * row["times_one_thread"] + 0.02)
         self.assertEqual({r["curve"] for r in rows if r["device"] == "blst"}, {"bls12_381"})
 
     def test_prove(self):
