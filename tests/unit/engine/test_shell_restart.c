@@ -316,9 +316,10 @@ static void the_status_shows_it_all(void **state) {
     hold(CUZK_STAGE_COMPUTE);
     submit(&run, "{}");
     submit_with(&queued, CUZK_ENGINE_POREP, "{\"partitions\": 1}", (world_options){NULL, 1, 0});
-    WAIT_FOR(device_stats(0).slots_busy > 0);
     cuzk_engine_status *s = NULL;
-    WAIT_FOR((cuzk_free(s), s = status(), s->devices[0].job_id[0] != '\0'));
+    WAIT_FOR((cuzk_free(s), s = status(),
+              strcmp(s->devices[0].job_id, run.id) == 0 &&
+                  s->jobs[0].partitions[0].stage == CUZK_STAGE_COMPUTE));
     assert_int_equal(s->n_jobs, 3);
     assert_string_equal(s->jobs[0].job.id, run.id);
     assert_string_equal(s->jobs[1].job.id, queued.id);
