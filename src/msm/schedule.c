@@ -192,6 +192,33 @@ void cuzk__sched_reduce_rows(cuzk__sched *s, uint32_t rows, unsigned log_len) {
     }
 }
 
+/* As above, but the weights begin at 0, so that there is no last step, and the rows' weighted sums
+ * are in the same batches. */
+void cuzk__sched_fold_rows(cuzk__sched *s, uint32_t rows, unsigned log_fold) {
+    const uint32_t len = (uint32_t)1 << log_fold, m = rows >> log_fold;
+    const uint32_t run_from = s->buckets, sum_from = run_from + rows, run_at = sum_from + rows,
+                   place_at = run_at + m, sum_at = place_at + m;
+    uint32_t *stamp = s->pts.stamp, late[CUZK__BATCH_MAX / 2];
+    memset(stamp + run_at, 0, 3 * (size_t)m * sizeof *stamp);
+    for (uint32_t step = 0; step < len; step++) {
+        uint32_t n_late = 0;
+        for (uint32_t j = 0; j < m; j++) {
+            const uint32_t row = (j << log_fold) + (len - 1 - step);
+            if (stamp[run_at + j] && stamp[place_at + j])
+                late[n_late++] = j;
+            else if (stamp[run_at + j])
+                append(s, place_at + j, CUZK__SRC_SLOT | (run_at + j) << 1);
+            if (stamp[run_from + row])
+                append(s, run_at + j, CUZK__SRC_SLOT | (run_from + row) << 1);
+            if (stamp[sum_from + row])
+                append(s, sum_at + j, CUZK__SRC_SLOT | (sum_from + row) << 1);
+        }
+        for (uint32_t i = 0; i < n_late; i++)
+            append(s, place_at + late[i], CUZK__SRC_SLOT | (run_at + late[i]) << 1);
+        run(s);
+    }
+}
+
 uint32_t cuzk__sched_halve(cuzk__sched *s, uint32_t n, uint32_t most) {
     while (n > most) {
         n /= 2;

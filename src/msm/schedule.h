@@ -102,6 +102,13 @@ void cuzk__sched_finish(cuzk__sched *s);
  * 2 * rows <= BATCH_MAX. After finish. */
 void cuzk__sched_reduce_rows(cuzk__sched *s, uint32_t rows, unsigned log_len);
 
+/* What reduce_rows left for so many rows, once more: of each 2^log_fold rows of a window,
+ * 2^log_fold
+ * >= 2 a divisor of their number, one is made. With m = rows >> log_fold, temporary 2 rows + j is
+ * the sum of the rows' buckets, 2 rows + m + j the sum of position * (sum of a row's buckets), with
+ * positions from 0, and 2 rows + 2 m + j the sum of what the rows have weighted. */
+void cuzk__sched_fold_rows(cuzk__sched *s, uint32_t rows, unsigned log_fold);
+
 /* Adds slots [0, n) pairwise until at most `most` remain at the front; n a power of two. Returns
  * how many remain. After finish. */
 uint32_t cuzk__sched_halve(cuzk__sched *s, uint32_t n, uint32_t most);

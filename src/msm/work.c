@@ -10,8 +10,10 @@ enum {
     ROWS_MAX = CUZK__BATCH_MAX / 2,
     LANES_LEFT = 32, /* sums of weight 1 that are added one by one */
     LOG_PARTS = 2,
+    LOG_FOLD = 3,
 };
 _Static_assert(1 << LOG_PARTS == CUZK__PARTS, "parts");
+_Static_assert(2 * ROWS_MAX + 3 * (ROWS_MAX / 2) <= CUZK__TEMPS, "rows");
 
 typedef struct {
     const cuzk__work *w;
@@ -131,9 +133,19 @@ static void run_bits(thread *t, size_t begin, size_t end) {
 typedef struct {
     cuzk__span span;
     uint32_t buckets;
-    unsigned log_len; /* of rows */
-    uint32_t chunk;   /* points taken together: few enough that a batch meets many windows */
+    unsigned log_len;  /* of rows */
+    unsigned log_fold; /* rows that are made one before they are added one by one */
+    uint32_t chunk;    /* points taken together: few enough that a batch meets many windows */
 } layout;
+
+/* With vectors a batch is so much faster than additions one by one that few rows should be left to
+ * them. Every window's rows have to come out even. */
+static unsigned log_fold(const cuzk__work *w, const layout *l) {
+    uint32_t any = 1u << LOG_FOLD;
+    for (unsigned x = l->span.first; x < l->span.last; x++)
+        any |= cuzk__span_buckets(&l->span, &w->digits, x) >> l->log_len;
+    return (unsigned)__builtin_ctz(any);
+}
 
 static layout lay_out_windows(const cuzk__work *w, const cuzk__span *span) {
     const cuzk__digits *d = &w->digits;
@@ -151,6 +163,7 @@ static layout lay_out_windows(const cuzk__work *w, const cuzk__span *span) {
     while (l.log_len < log_row &&
            (l.buckets >> l.log_len > ROWS_MAX || 2 * l.log_len + 4 < log_buckets))
         l.log_len++;
+    if (w->kernel->put) l.log_fold = log_fold(w, &l);
     l.chunk = (uint32_t)1 << (log_set > 2 ? log_set - 2 : 0);
     if (l.chunk < CHUNK_MIN) l.chunk = CHUNK_MIN;
     if (l.chunk > CUZK__CHUNK_MAX) l.chunk = CUZK__CHUNK_MAX;
@@ -210,12 +223,19 @@ static void add_skipped(thread *t, cuzk__msm_acc *acc, uint32_t run, uint32_t ro
 /* The window's rows, from number `first` on, to its sum. */
 static void sum_window(thread *t, const layout *l, unsigned x, uint32_t first) {
     const cuzk__msm_kernel *k = t->w->kernel;
-    const uint32_t run = t->s.buckets + first, sum = run + (l->buckets >> l->log_len);
-    const uint32_t rows = cuzk__span_buckets(&l->span, &t->w->digits, x) >> l->log_len;
+    const unsigned fold = l->log_fold;
+    const uint32_t all = l->buckets >> l->log_len, left = all >> fold;
+    const uint32_t run = t->s.buckets + (fold ? 2 * all : 0) + (first >> fold), place = run + left;
+    const uint32_t sum = fold ? place + left : place;
+    const uint32_t rows = cuzk__span_buckets(&l->span, &t->w->digits, x) >> l->log_len >> fold;
     const uint32_t skipped = cuzk__span_from(&l->span, x) >> l->log_len;
     cuzk__msm_acc acc;
     k->acc_zero(&acc);
     k->slots_weighted(&acc, &t->s.pts, run, rows);
+    if (fold) {
+        k->acc_dbl(&acc, fold);
+        k->slots_sum(&acc, &t->s.pts, place, rows);
+    }
     if (skipped) add_skipped(t, &acc, run, rows, skipped);
     k->acc_dbl(&acc, l->log_len);
     k->slots_sum(&acc, &t->s.pts, sum, rows);
@@ -248,6 +268,7 @@ static void run_windows(thread *t, const cuzk__span *span, size_t begin, size_t 
     }
     cuzk__sched_finish(&t->s);
     cuzk__sched_reduce_rows(&t->s, l.buckets >> l.log_len, l.log_len);
+    if (l.log_fold) cuzk__sched_fold_rows(&t->s, l.buckets >> l.log_len, l.log_fold);
     uint32_t row = 0;
     for (unsigned x = span->first; x < span->last; x++) {
         sum_window(t, &l, x, row);

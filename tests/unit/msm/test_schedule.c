@@ -145,6 +145,38 @@ static void test_rows(void **state) {
                 }
 }
 
+static void check_fold(uint32_t rows, unsigned log_len, unsigned log_fold, unsigned percent,
+                       bool small) {
+    cuzk__sched s;
+    const uint32_t m = rows >> log_fold;
+    fill(&s, rows << log_len, percent, small);
+    cuzk__sched_reduce_rows(&s, rows, log_len);
+    cuzk__sched_fold_rows(&s, rows, log_fold);
+    for (uint32_t j = 0; j < m; j++) {
+        uint64_t all = 0, places = 0, weighted = 0;
+        for (uint32_t i = 0; i < 1u << log_fold; i++) {
+            const uint32_t row = (j << log_fold) + i;
+            all += slot_value(s.buckets + row);
+            places += i * slot_value(s.buckets + row);
+            weighted += slot_value(s.buckets + rows + row);
+        }
+        assert_int_equal(slot_value(s.buckets + 2 * rows + j), all);
+        assert_int_equal(slot_value(s.buckets + 2 * rows + m + j), places);
+        assert_int_equal(slot_value(s.buckets + 2 * rows + 2 * m + j), weighted);
+    }
+}
+
+static void test_fold(void **state) {
+    (void)state;
+    static const unsigned percents[] = {0, 2, 50, 100};
+    for (unsigned log_len = 0; log_len < 4; log_len++)
+        for (unsigned log_fold = 1; log_fold < 4; log_fold++)
+            for (uint32_t rows = 1u << log_fold; rows <= CUZK__BATCH_MAX / 2; rows *= 4)
+                for (int p = 0; p < 4; p++)
+                    for (int small = 0; small < 2; small++)
+                        check_fold(rows, log_len, log_fold, percents[p], small);
+}
+
 static void test_halve(void **state) {
     (void)state;
     for (uint32_t n = 1; n <= BUCKETS; n *= 2)
@@ -166,6 +198,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_fold),
         cmocka_unit_test(test_halve),
     };
     test_rng_start();
