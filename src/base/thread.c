@@ -8,6 +8,9 @@
  * of microseconds each, and to wake a thread takes as long as one of them, far longer on a virtual
  * processor that has nothing else to run. Not where there are more threads than processors: then
  * looking on would keep from work those that are waited for.
+ *
+ * A caller that is done before its helpers looks on for longer where its own part took long: they
+ * are likely to be nearly done too.
  */
 #include "base/thread.h"
 
@@ -20,7 +23,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { LOOK_ON_NS = 100 * 1000 };
+enum {
+    LOOK_ON_NS = 100 * 1000,
+    LOOK_ON_SHARE = 8, /* of a caller's part in a loop ... */
+    LOOK_ON_MOST_NS = 2 * 1000 * 1000,
+};
 
 typedef struct loop {
     void (*fn)(void *ctx, size_t i);
@@ -58,10 +65,10 @@ static loop *find_work(cuzk_pool *pool) {
     return NULL;
 }
 
-/* Waits until *word is no longer `is`; false when it still was after some time. */
-static bool look_on(const atomic_uint *word, unsigned is) {
+/* Waits until *word is no longer `is`; false when it still was after that time. */
+static bool look_on(const atomic_uint *word, unsigned is, int64_t ns) {
     enum { LOOKS = 64 };
-    const int64_t end = cuzk_now_ns() + LOOK_ON_NS;
+    const int64_t end = cuzk_now_ns() + ns;
     do {
         for (int i = 0; i < LOOKS; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != is) return true;
@@ -97,7 +104,7 @@ static void *worker_main(void *arg) {
         } else if (pool->look_on && !looked) {
             const unsigned news = atomic_load(&pool->news);
             pthread_mutex_unlock(&pool->mu);
-            (void)look_on(&pool->news, news);
+            (void)look_on(&pool->news, news, LOOK_ON_NS);
             pthread_mutex_lock(&pool->mu);
             looked = true;
         } else {
@@ -172,12 +179,15 @@ unsigned cuzk_pool_threads(const cuzk_pool *pool) {
     return pool ? pool->workers + 1 : 1;
 }
 
-/* Of a loop that no list has any more. The mutex is held before and after. */
-static void wait_for_helpers(cuzk_pool *pool, loop *l) {
+/* Of a loop that no list has any more, on which the caller worked so long. The mutex is held before
+ * and after. */
+static void wait_for_helpers(cuzk_pool *pool, loop *l, int64_t worked_ns) {
     if (l->helpers && pool->look_on) {
+        int64_t ns = worked_ns / LOOK_ON_SHARE;
         unsigned n;
+        ns = ns < LOOK_ON_NS ? LOOK_ON_NS : ns > LOOK_ON_MOST_NS ? LOOK_ON_MOST_NS : ns;
         pthread_mutex_unlock(&pool->mu);
-        while ((n = atomic_load(&l->helpers)) != 0 && look_on(&l->helpers, n))
+        while ((n = atomic_load(&l->helpers)) != 0 && look_on(&l->helpers, n, ns))
             ;
         pthread_mutex_lock(&pool->mu);
     }
@@ -201,13 +211,15 @@ void cuzk_pool_run(cuzk_pool *pool, size_t n, void (*fn)(void *ctx, size_t i), v
     *tail = &l;
     pthread_mutex_unlock(&pool->mu);
     tell(pool);
+    const int64_t begun = cuzk_now_ns();
     work_on(&l);
+    const int64_t worked = cuzk_now_ns() - begun;
     pthread_mutex_lock(&pool->mu);
     loop **link = &pool->oldest;
     while (*link != &l)
         link = &(*link)->later;
     *link = l.later;
-    wait_for_helpers(pool, &l);
+    wait_for_helpers(pool, &l, worked);
     pthread_mutex_unlock(&pool->mu);
 }
 
