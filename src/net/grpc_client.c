@@ -266,12 +266,14 @@ static void conclude(cuzk_grpc_client *c) {
 static cuzk_status run(cuzk_grpc_client *c, int64_t until_ns, cuzk_err *err) {
     bool blocked;
     while (!c->closed && !c->own_code) {
-        if (cuzk_now_ns() >= until_ns)
-            cuzk__client_give_up(c, CUZK_GRPC_DEADLINE_EXCEEDED, "no answer in time");
-        else if (c->stop && *c->stop)
+        const bool late = cuzk_now_ns() >= until_ns;
+        if (c->stop && *c->stop) {
             cuzk__client_give_up(c, CUZK_GRPC_CANCELLED, "interrupted");
-        else
-            CUZK_TRY(pump(c, until_ns, err));
+            break;
+        }
+        CUZK_TRY(pump(c, until_ns, err)); /* also then: an answer may have come in time */
+        if (late && !c->closed)
+            cuzk__client_give_up(c, CUZK_GRPC_DEADLINE_EXCEEDED, "no answer in time");
     }
     const cuzk_status st = c->own_code ? write_some(c, &blocked, NULL) : CUZK_OK;
     (void)st; /* the call is over either way */

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { code, Daemon, hasCalls, mockJob, quick, startDaemon, untilInTime } from './lib/daemon.mjs';
 import { program, runProgram, scratch } from './lib/env.mjs';
 
-// None of these takes ten seconds.
-const test = (name, fn) => anyTest(name, { timeout: 120_000 }, fn);
+// None of these takes ten seconds on a machine that does nothing else.
+const test = (name, fn) => anyTest(name, { timeout: 300_000 }, fn);
 const POREP = 'POREP_SEAL_COMMIT';
 const porep = (id, what = {}, more = {}) => ({
   request_id: id,

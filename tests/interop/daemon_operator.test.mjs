@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { mockJob, startDaemon } from './lib/daemon.mjs';
 import { program, runProgram, scratch } from './lib/env.mjs';
 
-const test = (name, fn) => anyTest(name, { timeout: 120_000 }, fn);
+const test = (name, fn) => anyTest(name, { timeout: 300_000 }, fn);
 const porep = (id, what = {}) => ({ request_id: id, proof_kind: 'POREP_SEAL_COMMIT', vanilla_proof: mockJob(what) });
 
 // A daemon with an HTTP port, by which it can be asked.

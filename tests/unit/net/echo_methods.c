@@ -43,7 +43,20 @@ static void spawn(void *(*fn)(void *), cuzk_grpc_call *call) {
     atomic_fetch_sub(&echo_threads, 1);
 }
 
+static unsigned long number_of(const cuzk_grpc_call *call) {
+    const uint8_t *p;
+    size_t n;
+    char text[16] = "";
+    cuzk_grpc_call_request(call, &p, &n);
+    if (n < sizeof text) memcpy(text, p, n);
+    return strtoul(text, NULL, 10);
+}
+
+/* A number is how many milliseconds later. */
 static void *later_thread(void *arg) {
+    const unsigned long ms = number_of(arg);
+    const struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
     echo(NULL, arg);
     cuzk_grpc_call_unref(arg);
     atomic_fetch_sub(&echo_threads, 1);
@@ -53,15 +66,6 @@ static void *later_thread(void *arg) {
 static void later(void *ctx, cuzk_grpc_call *call) {
     (void)ctx;
     spawn(later_thread, call);
-}
-
-static unsigned long number_of(const cuzk_grpc_call *call) {
-    const uint8_t *p;
-    size_t n;
-    char text[16] = "";
-    cuzk_grpc_call_request(call, &p, &n);
-    if (n < sizeof text) memcpy(text, p, n);
-    return strtoul(text, NULL, 10);
 }
 
 static void *count_thread(void *arg) {

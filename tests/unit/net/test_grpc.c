@@ -202,6 +202,46 @@ static void test_interrupt_and_loss(void **state) {
     assert_non_null(strstr(err.msg, "is the daemon running"));
 }
 
+static void hold_up(int signal_number) {
+    const struct timespec t = {0, 600000000};
+    (void)signal_number;
+    nanosleep(&t, NULL);
+}
+
+static void *hold_up_caller(void *ctx) {
+    const fixture *f = ctx;
+    const uint64_t before = stats_of(f).calls_total;
+    atomic_store(&echo_cancelled, 0);
+    UNTIL(stats_of(f).calls_total > before);
+    pthread_kill(caller_thread, SIGUSR2);
+    return NULL;
+}
+
+/* What had come in time counts when the client was held up: it looks before it gives up. */
+static void test_client_is_late(void **state) {
+    const int64_t limit = 300000000;
+    fixture f;
+    bool late = false;
+    (void)state;
+    start(&f, &(setup){0});
+    caller_thread = pthread_self();
+    assert_int_equal(sigaction(SIGUSR2, &(struct sigaction){.sa_handler = hold_up}, NULL), 0);
+    cuzk_grpc_client *c = dial(&f, NULL);
+    for (int tries = 0; tries < 20 && !late; tries++) { /* until only the client was late */
+        pthread_t t;
+        atomic_store(&echo_cancelled, 1);
+        assert_int_equal(pthread_create(&t, NULL, hold_up_caller, &f), 0);
+        UNTIL(atomic_load(&echo_cancelled) == 0);
+        const int64_t begun = cuzk_now_ns();
+        const int code = call(c, ECHO("Later"), "100", limit, NULL).code;
+        late = code == CUZK_GRPC_OK && cuzk_now_ns() - begun > limit;
+        pthread_join(t, NULL);
+    }
+    assert_true(late);
+    cuzk_grpc_client_free(c);
+    stop(&f);
+}
+
 /* ---- sizes and budgets ---- */
 
 static void test_large(void **state) {
@@ -475,13 +515,21 @@ static void test_free_under_load(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),          cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_streams),        cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_deadlines),      cmocka_unit_test(test_interrupt_and_loss),
-        cmocka_unit_test(test_large),          cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_bad_limits),     cmocka_unit_test(test_too_many_connections),
-        cmocka_unit_test(test_too_many_calls), cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_drain),          cmocka_unit_test(test_free_under_load),
+        cmocka_unit_test(test_unary),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_client_is_late),
+        cmocka_unit_test(test_interrupt_and_loss),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_bad_limits),
+        cmocka_unit_test(test_too_many_connections),
+        cmocka_unit_test(test_too_many_calls),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_free_under_load),
     };
     cuzk_process_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
