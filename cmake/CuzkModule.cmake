@@ -70,6 +70,14 @@ function(cuzk_ifma_sources)
   endif()
 endfunction()
 
+# The target test_programs builds the programs of tests and fuzzers, and no other.
+function(cuzk_test_program name)
+  if(NOT TARGET test_programs)
+    add_custom_target(test_programs)
+  endif()
+  add_dependencies(test_programs ${name})
+endfunction()
+
 # Object files do not travel through more than one level of OBJECT libraries, so tests link the
 # whole internal archive; the include roots still come only from DEPS.
 function(cuzk_test name)
@@ -84,6 +92,7 @@ function(cuzk_test name)
     endif()
   endforeach()
   add_executable(${name} ${A_SOURCES})
+  cuzk_test_program(${name})
   foreach(dep ${A_DEPS})
     string(REPLACE "/" "_" dep_id ${dep})
     target_include_directories(${name} PRIVATE
