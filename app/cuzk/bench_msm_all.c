@@ -7,12 +7,13 @@
 
 /* EACH: a sum of one thread on every thread at the same time, which no way of sharing one sum can
  * beat: what the processors give. */
-enum { ONE, ALL, EACH, BLST, SIDES, RUNS_MAX = 400, EACH_MAX = 256 };
+enum { ONE, ALL, EACH, BLST, SIDES, RUNS_MAX = 400, TURNS = 80 /* times --runs */, EACH_MAX = 256 };
 
 /* Figures are of least times: neighbours only ever add to a time. A least time is believed when a
  * second run confirms it, which turns go on for, one run of each side a turn, for so long: */
 static const double confirms = 1.01;
-static const int64_t ours_least_ns = 2000000000, ours_budget_ns = 8000000000; /* all but blst */
+static const int64_t ours_least_ns = 400000000; /* times --runs; all but blst together */
+static const int64_t ours_budget_ns = 8000000000;
 /* blst's share of a run is kept bearable: few runs where one takes seconds. */
 static const int64_t blst_budget_ns = 8000000000;
 /* G2 and other patterns than uniform: at even sizes up to this. */
@@ -139,11 +140,12 @@ static bool has_turn(const cell *c, int side, unsigned runs) {
     for (int s = ONE; s <= EACH; s++)
         enough = enough && (!c->side[s] || confirmed(c, s));
     return c->spent[ONE] + c->spent[ALL] + c->spent[EACH] <
-           (enough ? ours_least_ns : ours_budget_ns);
+           (enough ? runs * ours_least_ns : ours_budget_ns);
 }
 
 static cuzk_status run_cells(const matrix *m, cell *cells, size_t n) {
-    for (unsigned r = 0; r < RUNS_MAX; r++)
+    const unsigned turns = TURNS * m->b->runs < RUNS_MAX ? TURNS * m->b->runs : RUNS_MAX;
+    for (unsigned r = 0; r < turns; r++)
         for (size_t i = 0; i < n; i++)
             for (int side = 0; side < SIDES; side++)
                 if (has_turn(&cells[i], side, m->b->runs)) CUZK_TRY(run_side(m, &cells[i], side));
