@@ -1,6 +1,10 @@
 /* `cuzk bench msm --all`: every kind of sum beside its measure, in turns, in one run. */
 #include "bench_msm.h"
 
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,9 @@ enum { ONE, ALL, EACH, BLST, SIDES, RUNS_MAX = 400, TURNS = 80 /* times --runs *
 static const double confirms = 1.01;
 static const int64_t ours_least_ns = 400000000; /* times --runs; all but blst together */
 static const int64_t ours_budget_ns = 8000000000;
+/* So long a small sum has turns before the next size has. */
+static const int64_t while_ns = 200000000;
+static const int64_t wake_ns = 2000000;
 /* blst's share of a run is kept bearable: few runs where one takes seconds. */
 static const int64_t blst_budget_ns = 8000000000;
 /* G2 and other patterns than uniform: at even sizes up to this. */
@@ -23,6 +30,7 @@ enum { OTHERS_MAX_LOG2 = 18 };
 typedef struct cell {
     cuzk_bench_sum *sum;
     cuzk_bench_pattern pattern;
+    unsigned log2n;
     cuzk_point want;
     bool side[SIDES], right[SIDES];
     unsigned runs[SIDES];
@@ -34,7 +42,6 @@ typedef struct cell {
 typedef struct matrix {
     cuzk_bench *b;
     cuzk_bench_sum sum[2][2]; /* [bls12_381][g2] */
-    unsigned log2n;
     double madd_ns;
 } matrix;
 
@@ -48,20 +55,30 @@ typedef struct each {
 
 static void run_one_of_each(void *ctx, size_t i) {
     each *e = ctx;
-    e->st[i] = cuzk_bench_sum_ours(e->c->sum, (size_t)1 << e->m->log2n, e->m->b->impl, NULL,
+    e->st[i] = cuzk_bench_sum_ours(e->c->sum, (size_t)1 << e->c->log2n, e->m->b->impl, NULL,
                                    &e->c->want, &e->right[i], &e->time[i], NULL);
 }
 
-static void nothing(void *ctx, size_t i) {
-    (void)ctx;
+typedef struct arrivals {
+    atomic_uint here;
+    unsigned all;
+    int64_t end;
+} arrivals;
+
+static void arrive(void *ctx, size_t i) {
+    arrivals *a = ctx;
     (void)i;
+    atomic_fetch_add(&a->here, 1);
+    while (atomic_load(&a->here) < a->all && cuzk_now_ns() < a->end)
+        ;
 }
 
 /* Threads that sleep would be woken in the time of the sum: beside a virtual processor that has
  * nothing else to do that takes a hundredth of a sum of 2^14 points. In a prover one loop follows
- * another. */
+ * another. Where there are more threads than processors it is given up. */
 static void wake(const matrix *m) {
-    cuzk_pool_run(m->b->pool, m->b->threads, nothing, NULL);
+    arrivals a = {.all = m->b->threads, .end = cuzk_now_ns() + wake_ns};
+    cuzk_pool_run(m->b->pool, m->b->threads, arrive, &a);
 }
 
 /* *t: how long all of them together take for one sum. */
@@ -82,7 +99,7 @@ static cuzk_status run_each(const matrix *m, cell *c, cuzk_bench_time *t) {
 }
 
 static cuzk_status run_side(const matrix *m, cell *c, int side) {
-    const size_t n = (size_t)1 << m->log2n;
+    const size_t n = (size_t)1 << c->log2n;
     cuzk_bench_time *t = &c->time[side][c->runs[side]];
     uint64_t *additions = side == ONE ? &c->additions : NULL;
     c->runs[side]++;
@@ -143,12 +160,38 @@ static bool has_turn(const cell *c, int side, unsigned runs) {
            (enough ? runs * ours_least_ns : ours_budget_ns);
 }
 
-static cuzk_status run_cells(const matrix *m, cell *cells, size_t n) {
+static int64_t spent(const cell *c) {
+    int64_t all = 0;
+    for (int side = 0; side < SIDES; side++)
+        all += c->spent[side];
+    return all;
+}
+
+/* Turns of one kind and size for a while; false when it had none. */
+static cuzk_status some_turns(const matrix *m, cell *c, bool *any) {
     const unsigned turns = TURNS * m->b->runs < RUNS_MAX ? TURNS * m->b->runs : RUNS_MAX;
-    for (unsigned r = 0; r < turns; r++)
+    const int64_t end = spent(c) + while_ns;
+    bool more = true;
+    while (more && spent(c) < end) {
+        more = false;
+        for (int side = 0; side < SIDES; side++) {
+            if (c->runs[side] >= turns || !has_turn(c, side, m->b->runs)) continue;
+            CUZK_TRY(run_side(m, c, side));
+            more = *any = true;
+        }
+    }
+    return CUZK_OK;
+}
+
+/* All sizes in turns as well: a neighbour stays for seconds or minutes, and each size should meet
+ * it and miss it as often as the others. */
+static cuzk_status run_cells(const matrix *m, cell *cells, size_t n) {
+    bool any = true;
+    while (any) {
+        any = false;
         for (size_t i = 0; i < n; i++)
-            for (int side = 0; side < SIDES; side++)
-                if (has_turn(&cells[i], side, m->b->runs)) CUZK_TRY(run_side(m, &cells[i], side));
+            CUZK_TRY(some_turns(m, &cells[i], &any));
+    }
     return CUZK_OK;
 }
 
@@ -188,7 +231,7 @@ static void report_side(const matrix *m, const cell *c, int side, const cell *bl
     cuzk_buf extra = CUZK_BUF_INIT, note = CUZK_BUF_INIT;
     for (unsigned r = 0; r < c->runs[side]; r++)
         ns[r] = c->time[side][r].wall;
-    const double cpu = least(c, side, false), points = (double)((size_t)1 << m->log2n);
+    const double cpu = least(c, side, false), points = (double)((size_t)1 << c->log2n);
     cuzk_buf_printf(&extra, ",\"statistic\":\"least\",\"confirmed\":%s,\"cpu_ms\":%.4f",
                     confirmed(c, side) ? "true" : "false", cpu * 1e-6);
     if (side == ONE) {
@@ -219,7 +262,7 @@ static void report_side(const matrix *m, const cell *c, int side, const cell *bl
     const cuzk_bench_row row = {.op = "msm",
                                 .curve = c->sum->curve->name,
                                 .group = cuzk_bench_group_name(c->sum->group),
-                                .log2n = m->log2n,
+                                .log2n = c->log2n,
                                 .device = side == BLST ? "blst" : "cpu",
                                 .threads = side == ALL ? b->threads : 1,
                                 .variant = cuzk_bench_pattern_name(c->pattern),
@@ -234,38 +277,63 @@ static void report_side(const matrix *m, const cell *c, int side, const cell *bl
     cuzk_buf_free(&note);
 }
 
-/* Runs both curves' sums of a kind in turns; with `both` false only those of BLS12-381. */
-static cuzk_status one_kind(matrix *m, cuzk_group group, cuzk_bench_pattern pattern, bool both) {
-    cell cells[2] = {{.pattern = pattern}, {.pattern = pattern}};
-    const size_t n = both ? 2 : 1;
-    for (size_t i = 0; i < n; i++) {
-        cell *c = &cells[i];
-        c->sum = &m->sum[i == 0][group == CUZK_G2];
-        c->want = cuzk_bench_sum_fill(c->sum, pattern, (size_t)1 << m->log2n);
-        c->side[ONE] = true;
-        c->side[ALL] = m->b->threads > 1;
-        c->side[EACH] = c->side[ALL] && m->b->threads <= EACH_MAX;
-        c->side[BLST] = i == 0;
-        c->right[ONE] = c->right[ALL] = c->right[EACH] = c->right[BLST] = true;
-    }
-    CUZK_TRY(run_cells(m, cells, n));
-    for (size_t i = 0; i < n; i++)
-        for (int side = 0; side < SIDES; side++)
-            if (side != EACH && cells[i].runs[side]) report_side(m, &cells[i], side, &cells[0]);
-    return CUZK_OK;
+static void start_cell(const matrix *m, cell *c, cuzk_bench_sum *sum, cuzk_bench_pattern pattern,
+                       unsigned log2n) {
+    *c = (cell){.sum = sum, .pattern = pattern, .log2n = log2n};
+    /* the scalars of a larger sum begin with those of a smaller one */
+    c->want = cuzk_bench_sum_fill(sum, pattern, (size_t)1 << log2n);
+    c->side[ONE] = true;
+    c->side[ALL] = m->b->threads > 1;
+    c->side[EACH] = c->side[ALL] && m->b->threads <= EACH_MAX;
+    c->side[BLST] = sum->curve->id == CUZK_BLS12_381;
+    c->right[ONE] = c->right[ALL] = c->right[EACH] = c->right[BLST] = true;
 }
 
-static cuzk_status one_size(matrix *m) {
+static void measure_madd(matrix *m) {
     const bool vectors = m->b->impl == CUZK_CPU_AUTO || m->b->impl == CUZK_CPU_IFMA;
-    if (vectors && cuzk_cpu_has_avx512_ifma()) {
-        const double madd = cuzk_bench_madd_ns();
-        if (m->madd_ns == 0 || madd < m->madd_ns) m->madd_ns = madd;
-    }
-    CUZK_TRY(one_kind(m, CUZK_G1, CUZK_BENCH_UNIFORM, true));
-    if (m->log2n % 2 || m->log2n > OTHERS_MAX_LOG2) return CUZK_OK;
+    if (!vectors || !cuzk_cpu_has_avx512_ifma()) return;
+    const double madd = cuzk_bench_madd_ns();
+    if (m->madd_ns == 0 || madd < m->madd_ns) m->madd_ns = madd;
+}
+
+typedef struct kind {
+    cuzk_group group;
+    cuzk_bench_pattern pattern;
+    unsigned curves; /* 1: only BLS12-381 */
+    bool every_size;
+} kind;
+
+static bool has_size(const kind *k, unsigned log2n) {
+    return k->every_size || (log2n % 2 == 0 && log2n <= OTHERS_MAX_LOG2);
+}
+
+/* Both curves' sums of a kind at all its sizes, in turns. */
+static cuzk_status one_kind(matrix *m, const kind *k) {
+    void *mem;
+    size_t n = 0;
+    CUZK_TRY(
+        cuzk_alloc(&mem, (size_t)k->curves * (m->b->log2_hi - m->b->log2_lo + 1), sizeof(cell)));
+    cell *cells = mem;
+    for (unsigned log2n = m->b->log2_lo; log2n <= m->b->log2_hi; log2n++)
+        for (unsigned c = 0; c < k->curves && has_size(k, log2n); c++)
+            start_cell(m, &cells[n++], &m->sum[c == 0][k->group == CUZK_G2], k->pattern, log2n);
+    measure_madd(m);
+    const cuzk_status st = run_cells(m, cells, n);
+    for (size_t i = 0; i < n && st == CUZK_OK; i++)
+        for (int side = 0; side < SIDES; side++)
+            if (side != EACH && cells[i].runs[side])
+                report_side(m, &cells[i], side, &cells[i / k->curves * k->curves]);
+    cuzk_free(mem);
+    return st;
+}
+
+static cuzk_status all_kinds(matrix *m) {
+    static const kind uniform = {CUZK_G1, CUZK_BENCH_UNIFORM, 2, true},
+                      g2 = {CUZK_G2, CUZK_BENCH_UNIFORM, 2, false};
+    CUZK_TRY(one_kind(m, &uniform));
     for (int p = CUZK_BENCH_UNIFORM + 1; p <= CUZK_BENCH_U64; p++)
-        CUZK_TRY(one_kind(m, CUZK_G1, (cuzk_bench_pattern)p, false));
-    return one_kind(m, CUZK_G2, CUZK_BENCH_UNIFORM, true);
+        CUZK_TRY(one_kind(m, &(kind){CUZK_G1, (cuzk_bench_pattern)p, 1, false}));
+    return one_kind(m, &g2);
 }
 
 static cuzk_status new_sums(matrix *m) {
@@ -284,8 +352,7 @@ cuzk_status cuzk_bench_msm_all(cuzk_bench *b, cuzk_err *err) {
     matrix m = {.b = b};
     if (b->runs > RUNS_MAX) b->runs = RUNS_MAX;
     cuzk_status st = new_sums(&m);
-    for (m.log2n = b->log2_lo; m.log2n <= b->log2_hi && st == CUZK_OK; m.log2n++)
-        st = one_size(&m);
+    if (st == CUZK_OK) st = all_kinds(&m);
     for (int i = 0; i < 4; i++)
         cuzk_bench_sum_free(&m.sum[i / 2][i % 2]);
     if (st != CUZK_OK) cuzk_err_set(err, st, "%s (2^%u points)", cuzk_status_text(st), b->log2_hi);
