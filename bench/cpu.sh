@@ -8,10 +8,10 @@ usage() {
 usage: bench/cpu.sh [--cuzk PROGRAM] [--out FILE] [--quick] [--keep DIR] [SECTION...]
 
 Measures and writes one JSON with every figure, what it should be, and whether it is
-(build/cpu.json; a table goes to stderr). Sections, all by default, about six minutes on a quiet
+(build/cpu.json; a table goes to stderr). Sections, all by default, about nine minutes on a quiet
 machine with two cores of 2025:
   msm        sums of 2^14 to 2^20, both curves and groups, all patterns, one thread and two, and
-             blst's in turns (3 minutes)
+             blst's in turns (5 minutes)
   ntt        transforms of 2^14 to 2^20 in all directions, in products of blst's
   keys       cuzk setup of porep-2k
   partition  a proof of porep-2k with these keys (makes them first)
