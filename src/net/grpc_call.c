@@ -278,9 +278,9 @@ void cuzk__call_stream_closed(cuzk_grpc_call *call) {
         cuzk__conn_look_at(conn, conn->empty_ns + conn->server->limits.idle_ns);
     }
     call->conn = NULL;
-    atomic_fetch_sub(&call->shared->calls, 1);
     if (call->code) atomic_fetch_add(&call->shared->calls_failed, 1);
     if (!ended) run_on_cancel(call);
+    atomic_fetch_sub(&call->shared->calls, 1); /* last: who sees it gone sees all that it did */
     cuzk_grpc_call_unref(call);
 }
 

@@ -309,7 +309,7 @@ static void test_slow_uploads_and_another(void **state) {
     expect_reply(c, ECHO("Echo"), text, text);
     cuzk_free(text);
     cuzk_grpc_client_free(c);
-    UNTIL(stats_of(&f).request_bytes == 0);
+    UNTIL(stats_of(&f).request_bytes == 0 && stats_of(&f).calls == 0);
     assert_int_equal(stats_of(&f).calls_failed, SLOW);
     atomic_store(&slow_enough, true);
     pthread_join(trickler, NULL);
