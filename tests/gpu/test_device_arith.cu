@@ -80,6 +80,13 @@ TEST_MONT(bls12_381_fp, cuzk_bls12_381_fp, cuzk_u384, 1);
 TEST_MONT(bn254_fr, cuzk_bn254_fr, cuzk_u256, 0);
 TEST_MONT(bls12_381_fr, cuzk_bls12_381_fr, cuzk_u256, 0);
 
+template <class F> static void quotients() {
+    for (unsigned i = 0; i < 4000; i++) {
+        const uint32_t a = i < 2 ? 0u - i : (uint32_t)next_random();
+        expect(mont_quotient<F>(a) * F::kp(1, 0) + a == 0, "quotient");
+    }
+}
+
 /* a w mod p for a < 2p by the pair of w; sums and differences mod 2p. */
 #define TEST_SHOUP(F, fe)                                                                          \
     static void shoup_##fe() {                                                                     \
@@ -193,6 +200,10 @@ int main() {
     const char *seed = getenv("CUZK_TEST_SEED");
     state = seed ? strtoull(seed, NULL, 0) : 20261129;
     printf("seed %llu\n", (unsigned long long)state);
+    quotients<bn254_fp>();
+    quotients<bn254_fr>();
+    quotients<bls12_381_fp>();
+    quotients<bls12_381_fr>();
     mont_cuzk_bn254_fp();
     mont_cuzk_bls12_381_fp();
     mont_cuzk_bn254_fr();

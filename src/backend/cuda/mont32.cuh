@@ -14,6 +14,12 @@
 
 namespace cuzk_gpu {
 
+/* What times p makes a's lowest word 0. A factor of -1 (BLS12-381's scalars) comes from memory:
+ * ptxas makes a negation of a known one, and no longer joins the halves of the products by it. */
+template <class F> CUZK_GPU_HD uint32_t mont_quotient(uint32_t a) {
+    return a * (F::n0 == UINT32_MAX ? F::neg_inv(0) : F::n0);
+}
+
 /* One step of CIOS: (even, odd) += a*b, then += p*m with m that clears even[0]. The caller swaps
  * the two roles afterwards, which is the shift by one word. `first`: the accumulators are empty. */
 template <class F>
@@ -41,7 +47,7 @@ CUZK_GPU_HD void mont_step(uint32_t *even, uint32_t *odd, const uint32_t *a, uin
         }
         addc(odd[N - 1], 0);
     }
-    const uint32_t m = even[0] * F::n0;
+    const uint32_t m = mont_quotient<F>(even[0]);
     mad_lo_cc(odd[0], F::kp(1, 1), m, odd[0]);
     madc_hi_cc(odd[1], F::kp(1, 1), m, odd[1]);
     CUZK_UNROLL for (int j = 2; j < N; j += 2) {
@@ -82,7 +88,7 @@ template <class F> CUZK_GPU_HD void mont_reduce(uint32_t *r, const uint32_t *t) 
     CUZK_UNROLL for (int i = 0; i < N; i++) {
         uint32_t *x = (i & 1) ? acc1 : acc0, *y = (i & 1) ? acc0 : acc1;
         add_cc(x[i], y[i]);
-        const uint32_t m = x[i] * F::n0;
+        const uint32_t m = mont_quotient<F>(x[i]);
         CUZK_UNROLL for (int j = 1; j < N; j += 2) {
             madc_lo_cc(y[i + j], F::kp(1, j), m, y[i + j]);
             madc_hi_cc(y[i + j + 1], F::kp(1, j), m, y[i + j + 1]);
