@@ -116,6 +116,8 @@ constexpr field_consts<N> make_field_consts(const limbs64 &p, const limbs64 &one
     struct name {                                                                                  \
         static constexpr int N = n_words;                                                          \
         static constexpr uint32_t n0 = (uint32_t)(MACRO##_N0);                                     \
+        static constexpr const field_consts<n_words> &host = name##_host;                          \
+        static constexpr uint32_t top = name##_host.kp[1][n_words - 1];                            \
         CUZK_GPU_HD uint32_t kp(int k, int i) { return CUZK__CONST(name, kp[k][i]); }              \
         CUZK_GPU_HD uint32_t neg_p(int i) { return CUZK__CONST(name, neg_p[i]); }                  \
         CUZK_GPU_HD uint32_t one(int i) { return CUZK__CONST(name, one[i]); }                      \

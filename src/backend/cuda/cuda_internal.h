@@ -81,7 +81,7 @@ struct cuzk_cuda_ntt {
     void *roots[2];                /* per direction */
     void *boundary[2][CUZK__NTT_MAX_PASSES - 1];
     cuzk_cuda_ntt_scale *one_pass; /* 1/n for inverse transforms of a single pass */
-    uint32_t dft[2][3][16];        /* pairs; ntt_args of ntt_kernels.cuh */
+    int turn[2];                   /* of DFTs; dft_factors.cuh */
 };
 
 /* One group's point kernels: msm_<group>.cu. Sizes in bytes; pointers are device memory. */

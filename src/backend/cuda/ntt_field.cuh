@@ -130,7 +130,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
         CUZK_TRY(cuzk_cuda_alloc(dev, roots, count * sizeof(shoup_pair), err));
         CUZK_TRY(power_table(dev, *roots, chain_of(root(plan, dir, NTT_ROOT_BITS), NULL), count, 0,
                              0, err));
-        make_dft_roots<F>(plan, dir, FR);
+        plan->turn[dir] = dft_turn<F>(FR, plan->family, dir == CUZK_NTT_INVERSE);
         unsigned rem = plan->log2n;
         for (int i = 0; i + 1 < plan->passes; i++) {
             const unsigned stride = rem - (unsigned)plan->len[i];
@@ -213,7 +213,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_field {
             a.old_counters = k ? counters + k - 1 : counters + 1;
             a.n_old_counters = k ? 1 : CUZK__NTT_MAX_PASSES - 1;
             a.ahead = plan->log2n >= 25 ? NTT_AHEAD_TWISTS | NTT_AHEAD_TILE : 0;
-            memcpy(a.dft, plan->dft[dir], sizeof a.dft);
+            a.turn = plan->turn[dir];
             if (i == plan->passes - 1 && scale) {
                 a.row_scale = (const shoup_pair *)scale->row;
                 a.block_scale = (const shoup_pair *)scale->block;

@@ -11,14 +11,15 @@
  * loads hide behind the butterflies), and no permutation is ever applied.
  *
  * Within a pass a thread holds R = 8 elements in registers; between its stages of radix 8 or 4 the
- * elements are exchanged through shared memory. Every multiplication is by a fixed operand
- * (shoup.cuh): the roots of order 8 come from the kernel's parameters (constant bank), the twists
- * inside a pass from shared memory, the boundary twists from a table laid out like the data.
- * Values stay in [0, 2p). Tiles of LEN rows by C columns are taken from a counter, which measured
- * 4 % faster than a static split. */
+ * elements are exchanged through shared memory. Every multiplication is by a fixed operand: the
+ * factors of the DFTs are in the instructions (dft_factors.cuh), the twists inside a pass in shared
+ * memory, the boundary twists in a table laid out like the data (both shoup.cuh). Values stay in
+ * [0, 2p), but for those that are multiplied next (add_loose). Tiles of LEN rows by C columns are
+ * taken from a counter, which measured 4 % faster than a static split. */
 #ifndef CUZK_BACKEND_CUDA_NTT_KERNELS_CUH
 #define CUZK_BACKEND_CUDA_NTT_KERNELS_CUH
 
+#include "backend/cuda/dft_factors.cuh"
 #include "backend/cuda/limits.cuh"
 #include "backend/cuda/shoup.cuh"
 
@@ -28,8 +29,6 @@ enum { NTT_ROOT_BITS = 11 }; /* the table of roots inside a pass: w_2048^e */
 /* To the second-level cache, while a tile's last DFTs are computed: the twists behind them, and the
  * next tile. Worth it where the data are larger than that cache. */
 enum { NTT_AHEAD_TWISTS = 1, NTT_AHEAD_TILE = 2 };
-/* Factors of DFTs in registers: w_4, (w_8 + w_8^3) / 2, (w_8 - w_8^3) / 2. */
-enum { NTT_W4, NTT_W8_SUM, NTT_W8_DIFFERENCE, NTT_DFT_ROOTS };
 
 struct ntt_args {
     uint4 *data;                /* two per element */
@@ -45,8 +44,8 @@ struct ntt_args {
     int lg_stride, lg_block; /* log2 of S and of the block the pass works in */
     int lg_boundary;
     int ahead;           /* NTT_AHEAD_*: what to fetch before it is needed */
+    int turn;            /* dft_factors.cuh */
     int lg_len, lg_cols; /* any-length kernel only */
-    shoup_pair dft[NTT_DFT_ROOTS];
 };
 
 CUZK_GPU_HD void set_words(uint32_t *x, uint4 a, uint4 b) {
@@ -91,97 +90,103 @@ static __device__ __forceinline__ void shoup_mul_global(uint32_t *x, const shoup
     shoup_mul<F>(x, x, w, wp);
 }
 
-template <class F> static __device__ __forceinline__ void butterfly(uint32_t *a, uint32_t *b) {
+/* (a, b) = (a + b, a - b). SUM, DIFFERENCE: it is only to be multiplied (add_loose). */
+template <class F, bool SUM = false, bool DIFFERENCE = SUM>
+CUZK_GPU_HD void butterfly(uint32_t *a, uint32_t *b) {
     uint32_t s[8];
-    add_mod2p<F>(s, a, b);
-    sub_mod2p<F>(b, a, b);
+    if constexpr (SUM)
+        add_loose<F>(s, a, b);
+    else
+        add_mod2p<F>(s, a, b);
+    if constexpr (DIFFERENCE)
+        sub_loose<F>(b, a, b);
+    else
+        sub_mod2p<F>(b, a, b);
     copy_words<8>(a, s);
 }
 
-/* x *= root k of ntt_args. */
-template <class F>
-static __device__ __forceinline__ void times_root(uint32_t *x, const ntt_args &a, int k) {
-    shoup_mul<F>(x, x, a.dft[k].w, a.dft[k].wp);
+template <class F, dft_factor_id ID> CUZK_GPU_HD void times(uint32_t *x) {
+    constexpr split_factor f = dft_factor<F>(ID);
+    split_mul<F>(x, x, f);
 }
+
+/* Which results of a DFT are only to be multiplied: none, all but x[0], all. */
+enum dft_use { DFT_KEPT, DFT_TWISTED, DFT_ALL_TWISTED };
 
 /* DFT of 4 elements: natural in, x_j holds frequency rev(j); and its transpose, which takes
  * coefficient rev(j) in x_j, natural out. */
-template <class F>
-static __device__ __forceinline__ void dft4_dif(uint32_t *x0, uint32_t *x1, uint32_t *x2,
-                                                uint32_t *x3, const ntt_args &a) {
+template <class F, dft_use USE>
+CUZK_GPU_HD void dft4_dif(uint32_t *x0, uint32_t *x1, uint32_t *x2, uint32_t *x3) {
     butterfly<F>(x0, x2);
-    butterfly<F>(x1, x3);
-    times_root<F>(x3, a, NTT_W4);
-    butterfly<F>(x0, x1);
-    butterfly<F>(x2, x3);
+    butterfly<F, false, true>(x1, x3);
+    times<F, NTT_W4>(x3);
+    butterfly<F, USE == DFT_ALL_TWISTED, USE != DFT_KEPT>(x0, x1);
+    butterfly<F, USE != DFT_KEPT>(x2, x3);
 }
 
-template <class F>
-static __device__ __forceinline__ void dft4_dit(uint32_t *x0, uint32_t *x1, uint32_t *x2,
-                                                uint32_t *x3, const ntt_args &a) {
+template <class F, bool LOOSE>
+CUZK_GPU_HD void dft4_dit(uint32_t *x0, uint32_t *x1, uint32_t *x2, uint32_t *x3) {
     butterfly<F>(x0, x1);
-    butterfly<F>(x2, x3);
-    times_root<F>(x3, a, NTT_W4);
-    butterfly<F>(x0, x2);
-    butterfly<F>(x1, x3);
+    butterfly<F, false, true>(x2, x3);
+    times<F, NTT_W4>(x3);
+    butterfly<F, LOOSE>(x0, x2);
+    butterfly<F, LOOSE>(x1, x3);
 }
 
 /* The odd frequencies 1, 5, 3, 7 of 8 elements from the differences u_j = x_j - x_(j+4), w = w_8:
  * w u_1 + w^3 u_3 and w^3 u_1 + w u_3 are sum and difference of (w + w^3)/2 (u_1 + u_3) and
  * (w - w^3)/2 (u_1 - u_3), so three products do where the four of radix 2 would be. */
-template <class F>
-static __device__ __forceinline__ void odd8_dif(uint32_t *u0, uint32_t *u1, uint32_t *u2,
-                                                uint32_t *u3, const ntt_args &a) {
+template <class F, dft_use USE>
+CUZK_GPU_HD void odd8_dif(uint32_t *u0, uint32_t *u1, uint32_t *u2, uint32_t *u3) {
+    butterfly<F, true>(u1, u3);
+    times<F, NTT_W8_SUM>(u1);
+    times<F, NTT_W8_DIFFERENCE>(u3);
     butterfly<F>(u1, u3);
-    times_root<F>(u1, a, NTT_W8_SUM);
-    times_root<F>(u3, a, NTT_W8_DIFFERENCE);
-    butterfly<F>(u1, u3);
-    times_root<F>(u2, a, NTT_W4);
+    times<F, NTT_W4>(u2);
     butterfly<F>(u0, u2);
     /* u0, u1: of frequencies 1 and 5; u2, u3: of 3 and 7 */
-    butterfly<F>(u0, u1);
-    butterfly<F>(u2, u3);
+    butterfly<F, USE != DFT_KEPT>(u0, u1);
+    butterfly<F, USE != DFT_KEPT>(u2, u3);
 }
 
 template <class F>
-static __device__ __forceinline__ void odd8_dit(uint32_t *u0, uint32_t *u1, uint32_t *u2,
-                                                uint32_t *u3, const ntt_args &a) {
+CUZK_GPU_HD void odd8_dit(uint32_t *u0, uint32_t *u1, uint32_t *u2, uint32_t *u3) {
     butterfly<F>(u0, u1);
     butterfly<F>(u2, u3);
-    butterfly<F>(u0, u2);
-    times_root<F>(u2, a, NTT_W4);
-    butterfly<F>(u1, u3);
-    times_root<F>(u1, a, NTT_W8_SUM);
-    times_root<F>(u3, a, NTT_W8_DIFFERENCE);
+    butterfly<F, false, true>(u0, u2);
+    times<F, NTT_W4>(u2);
+    butterfly<F, true>(u1, u3);
+    times<F, NTT_W8_SUM>(u1);
+    times<F, NTT_W8_DIFFERENCE>(u3);
     butterfly<F>(u1, u3);
 }
 
 /* DFT of 2^LR elements: natural in, x[j] holds frequency rev(j). */
-template <class F, int LR>
-static __device__ __forceinline__ void dft_dif(uint32_t (*x)[8], const ntt_args &a) {
+template <class F, int LR, dft_use USE> CUZK_GPU_HD void dft_dif(uint32_t (*x)[8]) {
     if constexpr (LR == 3) {
-        CUZK_UNROLL for (int j = 0; j < 4; j++) butterfly<F>(x[j], x[j + 4]);
-        odd8_dif<F>(x[4], x[5], x[6], x[7], a);
+        butterfly<F>(x[0], x[4]);
+        butterfly<F>(x[1], x[5]);
+        butterfly<F, false, true>(x[2], x[6]);
+        butterfly<F>(x[3], x[7]);
+        odd8_dif<F, USE>(x[4], x[5], x[6], x[7]);
     }
-    dft4_dif<F>(x[0], x[1], x[2], x[3], a);
+    dft4_dif<F, USE>(x[0], x[1], x[2], x[3]);
 }
 
 /* Its transpose: x[j] holds coefficient rev(j), natural out. */
-template <class F, int LR>
-static __device__ __forceinline__ void dft_dit(uint32_t (*x)[8], const ntt_args &a) {
-    dft4_dit<F>(x[0], x[1], x[2], x[3], a);
+template <class F, int LR, bool LOOSE> CUZK_GPU_HD void dft_dit(uint32_t (*x)[8]) {
+    dft4_dit<F, LOOSE && LR == 2>(x[0], x[1], x[2], x[3]);
     if constexpr (LR == 3) {
-        odd8_dit<F>(x[4], x[5], x[6], x[7], a);
-        CUZK_UNROLL for (int j = 0; j < 4; j++) butterfly<F>(x[j], x[j + 4]);
+        odd8_dit<F>(x[4], x[5], x[6], x[7]);
+        CUZK_UNROLL for (int j = 0; j < 4; j++) butterfly<F, LOOSE>(x[j], x[j + 4]);
     }
 }
 
-template <class F, int LR, bool RN>
-static __device__ __forceinline__ void dft_any(uint32_t (*x)[8], const ntt_args &a) {
+template <class F, int LR, bool RN, dft_use USE> CUZK_GPU_HD void dft_any(uint32_t (*x)[8]) {
     if constexpr (RN)
-        dft_dit<F, LR>(x, a);
+        dft_dit<F, LR, USE == DFT_ALL_TWISTED>(x);
     else
-        dft_dif<F, LR>(x, a);
+        dft_dif<F, LR, USE>(x);
 }
 
 static __host__ __device__ constexpr int rev_radix(int lr, int j) {
@@ -220,22 +225,55 @@ constexpr size_t NTT_ANY_SHARED = (size_t)2 * 16 << NTT_ROOT_BITS; /* ntt_pass_a
  * members are 2^lg_gap slots apart. */
 template <class S> struct ntt_stage {
     int s, t; /* t: of the thread in its column */
-    __device__ __forceinline__ int member(int v) const { return v & ((1 << S::radix(s)) - 1); }
+    int turn; /* ntt_args */
+    __host__ __device__ __forceinline__ int member(int v) const {
+        return v & ((1 << S::radix(s)) - 1);
+    }
     /* place of the DFT in its block */
-    __device__ __forceinline__ int offset(int v) const {
+    __host__ __device__ __forceinline__ int offset(int v) const {
         const int dft = t + (v >> S::radix(s)) * S::THREADS_PER_COLUMN;
         return dft & ((1 << S::lg_gap(s)) - 1);
     }
-    __device__ __forceinline__ int slot(int v) const {
+    __host__ __device__ __forceinline__ int slot_of(int v, int member) const {
         const int dft = t + (v >> S::radix(s)) * S::THREADS_PER_COLUMN;
         return (dft >> S::lg_gap(s) << (S::lg_gap(s) + S::radix(s))) + offset(v) +
-               (member(v) << S::lg_gap(s));
+               (member << S::lg_gap(s));
+    }
+    /* behind (NR) or before (RN) the DFT, and on its other side */
+    __host__ __device__ __forceinline__ int slot(int v) const { return slot_of(v, member(v)); }
+    __host__ __device__ __forceinline__ int natural(int v) const {
+        return slot_of(v, turned(member(v), turn, S::radix(s)));
     }
     /* The power of w_LEN that multiplies register v behind (NR) or before (RN) the DFT. */
-    __device__ __forceinline__ int exponent(int v) const {
+    __host__ __device__ __forceinline__ int exponent(int v) const {
         return offset(v) * rev_radix(S::radix(s), member(v)) << S::before(s);
     }
 };
+
+/* The DFTs of a stage. Results of NR are twisted behind all stages but the last, where the twists
+ * between passes follow, if any; those of RN are left for later stages but in the first, where the
+ * same twists follow, or settle(). */
+template <class F, class S, bool RN, dft_use USE> CUZK_GPU_HD void dfts(uint32_t (*x)[8], int s) {
+    if (S::radix(s) == 3)
+        dft_any<F, 3, RN, USE>(x);
+    else
+        CUZK_UNROLL for (int v = 0; v < S::R; v += 4) dft_any<F, 2, RN, USE>(x + v);
+}
+
+template <class F, class S, bool RN, bool CONTIG>
+CUZK_GPU_HD void stage_dfts(uint32_t (*x)[8], int s) {
+    constexpr dft_use last = CONTIG ? DFT_KEPT : DFT_ALL_TWISTED;
+    if (RN)
+        s ? dfts<F, S, RN, DFT_KEPT>(x, s) : dfts<F, S, RN, DFT_ALL_TWISTED>(x, s);
+    else
+        s < S::K - 1 ? dfts<F, S, RN, DFT_TWISTED>(x, s) : dfts<F, S, RN, last>(x, s);
+}
+
+/* Canonical form of a loose value. */
+template <class F> CUZK_GPU_HD void settle(uint32_t *x) {
+    reduce_exact<F, 2>(x);
+    reduce_exact<F, 1>(x);
+}
 
 /* Shared-memory view of one tile. Slot: row of a column; both planes laid out against
  * conflicts. */
@@ -305,20 +343,11 @@ __global__ __launch_bounds__(S::THREADS,
     const uint32_t root_addr = (uint32_t)__cvta_generic_to_shared(roots);
     const int t = CONTIG ? tid % S::THREADS_PER_COLUMN : tid / S::C;
     const ntt_tile<S, CONTIG> sh = {lo, hi, CONTIG ? tid / S::THREADS_PER_COLUMN : tid % S::C};
-    auto stage = [&](int s) { return ntt_stage<S>{s, t}; };
+    auto stage = [&](int s) { return ntt_stage<S>{s, t, a.turn}; };
     auto twist = [&](uint32_t *x, int s, int v) {
         if (stage(s).member(v) == 0) return;
         const int e = stage(s).exponent(v);
         shoup_mul_shared<F>(x, root_addr + (uint32_t)(e + (e >> 3)) * 16, S::ROOTS * 16);
-    };
-    auto dft = [&](uint32_t(*x)[8], int s) {
-        if constexpr (R == 8) {
-            if (S::radix(s) == 3) {
-                dft_any<F, 3, RN>(x, a);
-                return;
-            }
-        }
-        CUZK_UNROLL for (int v = 0; v < R; v += 4) dft_any<F, 2, RN>(x + v, a);
     };
     zero_old_counters(a);
     __syncthreads();
@@ -364,15 +393,15 @@ __global__ __launch_bounds__(S::THREADS,
         uint32_t x[R][8];
         if (!RN) {
             CUZK_UNROLL for (int v = 0; v < R; v++) {
-                const uint4 *g = a.data + 2 * position(stage(0).slot(v));
+                const uint4 *g = a.data + 2 * position(stage(0).natural(v));
                 set_words(x[v], __ldcs(g), __ldcs(g + 1));
             }
             CUZK_UNROLL for (int s = 0; s < K; s++) {
                 if (s) {
-                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.get(x[v], stage(s).slot(v));
+                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.get(x[v], stage(s).natural(v));
                 }
                 if (s == K - 1) fetch_ahead(s);
-                dft(x, s);
+                stage_dfts<F, S, RN, CONTIG>(x, s);
                 if (s < K - 1) {
                     CUZK_UNROLL for (int v = 0; v < R; v++) {
                         twist(x[v], s, v);
@@ -430,19 +459,19 @@ __global__ __launch_bounds__(S::THREADS,
                     }
                 }
                 if (s == 0) fetch_ahead(s);
-                dft(x, s);
+                stage_dfts<F, S, RN, CONTIG>(x, s);
                 if (s) {
-                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.put(stage(s).slot(v), x[v]);
+                    CUZK_UNROLL for (int v = 0; v < R; v++) sh.put(stage(s).natural(v), x[v]);
                     __syncthreads();
                 }
             }
             CUZK_UNROLL for (int v = 0; v < R; v++) {
-                const size_t at = position(stage(0).slot(v));
+                const size_t at = position(stage(0).natural(v));
                 uint4 *g = a.data + 2 * at;
                 if (a.boundary)
                     boundary(x[v], at);
                 else
-                    reduce_exact<F, 1>(x[v]);
+                    settle<F>(x[v]);
                 __stcs(g, low_half(x[v]));
                 __stcs(g + 1, high_half(x[v]));
             }

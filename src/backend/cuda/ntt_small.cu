@@ -21,7 +21,7 @@ struct split_powers {
 };
 
 struct sweep_args {
-    ntt_args a;                /* data, dft */
+    ntt_args a;                /* data, turn */
     split_powers twist, scale; /* scale.low NULL: none */
     int log2n, lg_block;       /* of the data, and of the blocks that are divided by R */
     int low_bits;
@@ -36,11 +36,11 @@ static __device__ __forceinline__ void times_power(uint32_t *x, const split_powe
 }
 
 template <class F, int R, bool RN>
-static __device__ __forceinline__ void small_dft(uint32_t (&x)[R][8], const ntt_args &a) {
+static __device__ __forceinline__ void small_dft(uint32_t (&x)[R][8]) {
     if constexpr (R == 2)
         butterfly<F>(x[0], x[1]);
     else
-        dft_any<F, R == 8 ? 3 : 2, RN>(x, a);
+        dft_any<F, R == 8 ? 3 : 2, RN, DFT_KEPT>(x);
 }
 
 template <int R> static __device__ __forceinline__ int small_rev(int p) {
@@ -66,17 +66,21 @@ __global__ __launch_bounds__(128) void ntt_sweep(const __grid_constant__ sweep_a
     auto scale = [&](int p, uint32_t at) {
         times_power<F>(x[p], s.scale, __brev(at) >> (32 - s.log2n), s.low_bits, true);
     };
+    /* where place p is, on the DFT's natural side or the other */
+    auto place = [&](int p, bool natural) {
+        return base + ((uint32_t)(natural ? turned(p, s.a.turn, LR) : p) << lg_sub);
+    };
     CUZK_UNROLL for (int p = 0; p < R; p++) {
-        const uint32_t at = base + ((uint32_t)p << lg_sub);
+        const uint32_t at = place(p, !RN);
         const uint4 *g = s.a.data + 2 * (size_t)at;
         set_words(x[p], __ldcs(g), __ldcs(g + 1));
         if (RN && scaled) scale(p, at);
         if (RN && p && lg_sub) twist(p);
     }
-    small_dft<F, R, RN>(x, s.a);
+    small_dft<F, R, RN>(x);
     const bool last = RN ? s.lg_block == s.log2n : lg_sub == 0;
     CUZK_UNROLL for (int p = 0; p < R; p++) {
-        const uint32_t at = base + ((uint32_t)p << lg_sub);
+        const uint32_t at = place(p, RN);
         if (!RN && p && lg_sub) twist(p);
         if (!RN && scaled) scale(p, at);
         if (last) reduce_exact<F, 1>(x[p]);
@@ -156,7 +160,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_small {
         void **t = &plan->roots[dir];
         CUZK_TRY(cuzk_cuda_alloc(plan->dev, t, low + high, err));
         CUZK_TRY(tables(plan->dev, *t, (char *)*t + low, log2n, w, NULL, err));
-        make_dft_roots<F>(plan, dir, FR);
+        plan->turn[dir] = dft_turn<F>(FR, plan->family, dir == CUZK_NTT_INVERSE);
         return CUZK_OK;
     }
 
@@ -188,7 +192,7 @@ template <class F, const cuzk_fr_ops *FR> struct ntt_small {
         if (!scale && dir == CUZK_NTT_INVERSE) scale = plan->one_pass;
         sweep_args s = {};
         s.a.data = (uint4 *)device;
-        memcpy(s.a.dft, plan->dft[dir], sizeof s.a.dft);
+        s.a.turn = plan->turn[dir];
         s.log2n = log2n;
         s.low_bits = low_bits(plan->log2n);
         s.twist.low = (const shoup_pair *)plan->roots[dir];

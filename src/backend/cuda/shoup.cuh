@@ -141,6 +141,32 @@ template <class F> CUZK_GPU_HD void add_mod2p(uint32_t *r, const uint32_t *a, co
     CUZK_UNROLL for (int i = 0; i < 8; i++) r[i] = over ? s[i] : t[i];
 }
 
+/* Whether 4p is below 2^256 - 2^228. */
+template <class F> constexpr bool loose_fits() {
+    return 4 * (F::top + 1ull) < 0xfffffff0u;
+}
+
+/* A sum of values below 2p that is only to be multiplied: below 2^256 - 2^228. */
+template <class F> CUZK_GPU_HD void add_loose(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+    constexpr bool fits = loose_fits<F>();
+    uint32_t s[8], over = 0;
+    copy_words<8>(s, a);
+    add_cc(s[0], b[0]);
+    CUZK_UNROLL for (int i = 1; i < 7; i++) addc_cc(s[i], b[i]);
+    if (fits) {
+        addc(s[7], b[7]);
+    } else {
+        addc_cc(s[7], b[7]);
+        addc(over, 0);
+        if (over || s[7] >= 0xfffffff0u) { /* 2p is smaller */
+            sub_cc(s[0], F::kp(2, 0));
+            CUZK_UNROLL for (int i = 1; i < 7; i++) subc_cc(s[i], F::kp(2, i));
+            subc(s[7], F::kp(2, 7));
+        }
+    }
+    copy_words<8>(r, s);
+}
+
 template <class F> CUZK_GPU_HD void sub_mod2p(uint32_t *r, const uint32_t *a, const uint32_t *b) {
     uint32_t t[8], borrow = 0;
     copy_words<8>(t, a);
@@ -153,6 +179,14 @@ template <class F> CUZK_GPU_HD void sub_mod2p(uint32_t *r, const uint32_t *a, co
         addc(t[7], F::kp(2, 7));
     }
     copy_words<8>(r, t);
+}
+
+/* And a difference. */
+template <class F> CUZK_GPU_HD void sub_loose(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+    if constexpr (loose_fits<F>())
+        sub_plus_kp<F, 2>(r, a, b);
+    else
+        sub_mod2p<F>(r, a, b);
 }
 
 } // namespace cuzk_gpu
