@@ -84,7 +84,9 @@ static const char help[] =
     "eval\n"
     "its bytes. Without --curve and --group: both.\n"
     "  --step N                    from one size to the next: 2^N to 2^M in steps\n"
-    "  --pattern NAME              of msm and bits; a wrong name is answered by their list\n"
+    "  --pattern NAME              of msm and bits; a wrong name is answered by their list. ntt: "
+    "the\n"
+    "                              bits of the passes of one size, as in 8+7+7\n"
     "  --all                       msm, bits: every pattern\n"
     "  --factor N, --window N      msm: multiples in the table of its second variant (1: no such\n"
     "                              variant) and bits of a digit; 0 (default): chosen\n"
@@ -333,12 +335,14 @@ static int device_fits(const operation *op, const words *w, const cuzk_bench *b)
     if (kernel && (w->impl || w->vs || w->partition))
         return cuzk_cli_usage(
             "bench", "--impl, --vs and --partition do not go with %s --device cuda", op->name);
+    if (strcmp(op->name, "ntt") == 0 && (w->group || (w->pattern && !kernel)))
+        return cuzk_cli_usage("bench", "--group and --pattern are for msm");
     return -1;
 }
 
 /* -1 when the options go with the operation; otherwise the exit code. */
 static int options_fit(const operation *op, const words *w, const cuzk_bench *b) {
-    const bool ntt = strcmp(op->name, "ntt") == 0, kernel = is_kernel(op, b);
+    const bool kernel = is_kernel(op, b);
     const int code = device_fits(op, w, b);
     if (code >= 0) return code;
     if (op->n_files && !kernel && (w->log2 || names_a_kind(w)))
@@ -355,8 +359,6 @@ static int options_fit(const operation *op, const words *w, const cuzk_bench *b)
     if (w->all && !kernel && (op->cpu != cuzk_bench_msm || names_a_kind(w)))
         return cuzk_cli_usage("bench", "--all is for msm, in place of --curve, --group, --pattern "
                                        "and --vs");
-    if (ntt && (w->group || w->pattern))
-        return cuzk_cli_usage("bench", "--group and --pattern are for msm");
     return -1;
 }
 

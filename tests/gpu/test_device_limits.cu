@@ -168,6 +168,24 @@ static void too_little() {
     }
 }
 
+/* What cuts a size otherwise for a benchmark, and what does not. */
+static void other_splits() {
+    static const struct {
+        unsigned log2n;
+        int len[CUZK__NTT_MAX_PASSES];
+        bool good;
+    } cases[] = {{22, {8, 7, 7}, true},   {22, {8, 8, 7}, false},  {22, {9, 8, 5}, false},
+                 {22, {10, 6, 6}, false}, {9, {9}, false},         {22, {8, 0, 8, 6}, false},
+                 {0, {0}, false},         {24, {6, 6, 6, 6}, true}};
+    int was[CUZK__NTT_MAX_PASSES], len[CUZK__NTT_MAX_PASSES];
+    for (const auto &c : cases) {
+        cuzk__cuda_ntt_split(c.log2n, was);
+        expect(cuzk__cuda_ntt_try_split(c.log2n, c.len) == c.good, "split taken", (int)c.log2n);
+        cuzk__cuda_ntt_split(c.log2n, len);
+        expect(memcmp(len, c.good ? c.len : was, sizeof len) == 0, "split", (int)c.log2n);
+    }
+}
+
 int main() {
     for (const chip &c : chips) {
         launch_limits(c);
@@ -176,6 +194,7 @@ int main() {
         windows(c);
     }
     too_little();
+    other_splits();
     if (failures) return 1;
     printf("limits of %zu chips\n", sizeof chips / sizeof *chips);
     return 0;

@@ -16,7 +16,8 @@ typedef struct cuzk_kernels_options {
     unsigned step;             /* from one to the next; 0: 1 */
     unsigned runs;             /* after one that does not count; 0: 1 */
     bool quick;                /* checks: few timings, and sizes that are no powers of two */
-    const char *pattern;       /* msm, bits: of scalars and bases; NULL: the usual one */
+    const char *pattern;       /* msm, bits: of scalars and bases; NULL: the usual one. ntt: the
+                                  passes of the only size, as in 8+7+7; NULL: the plan's */
     bool patterns;             /* every pattern */
     unsigned factor;           /* msm: multiples in the table of the second variant; 1: no second
                                   variant; 0: as many as help */

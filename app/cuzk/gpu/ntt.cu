@@ -243,7 +243,26 @@ static cuzk_status one_size(cuzk_cuda *dev, const bench_options &o, cuzk_curve_i
     return CUZK_OK;
 }
 
+/* "8+7+7": the passes of the one size that is timed. */
+static cuzk_status take_passes(const bench_options &o, cuzk_err *err) {
+    int len[CUZK__NTT_MAX_PASSES] = {};
+    const char *at = o.pattern;
+    bool ok = true;
+    for (int i = 0; ok && *at; i++) {
+        ok = i < CUZK__NTT_MAX_PASSES && *at >= '6' && *at <= '9' && (at[1] == '+' || !at[1]);
+        if (!ok) break;
+        len[i] = *at - '0';
+        at += at[1] ? 2 : 1;
+    }
+    if (ok && o.log2_lo == o.log2_hi && cuzk__cuda_ntt_try_split(o.log2_lo, len)) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                        "--pattern %s: passes of 6 to 9 bits, as in 8+7+7, that add up to the one "
+                        "size timed",
+                        o.pattern);
+}
+
 cuzk_status bench_ntt(cuzk_cuda *dev, const bench_options &o, bench_report *rep, cuzk_err *err) {
+    if (o.pattern) CUZK_TRY(take_passes(o, err));
     for (int k = 0; k < 2; k++) {
         const cuzk_curve_id curve = k ? CUZK_BN254 : CUZK_BLS12_381;
         if (o.curve && o.curve != curve) continue;

@@ -125,5 +125,8 @@ const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group gro
 
 /* Cuts log2n into passes; returns their number. */
 int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]);
+/* For benchmarks, while there is no plan of that size: cuts it otherwise from now on, into two or
+ * more passes of 6 to 9 bits (then zeros). False, and nothing changed, for what is no such cut. */
+bool cuzk__cuda_ntt_try_split(unsigned log2n, const int len[CUZK__NTT_MAX_PASSES]);
 
 #endif

@@ -7,6 +7,18 @@ extern "C" {
 #include "base/mem.h"
 }
 
+#include <string.h>
+
+/* Of benchmarks: another way to cut the size that it adds up to. */
+static int other_len[CUZK__NTT_MAX_PASSES];
+
+static unsigned sum_of(const int len[CUZK__NTT_MAX_PASSES]) {
+    unsigned sum = 0;
+    for (int i = 0; i < CUZK__NTT_MAX_PASSES; i++)
+        sum += (unsigned)len[i];
+    return sum;
+}
+
 /* Fast passes are 9 to 6 bits; transforms of a single pass, up to 11 bits, are done by the
  * any-length kernel. Sizes whose first pass is the longest keep the last boundary table small. */
 int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
@@ -15,12 +27,23 @@ int cuzk__cuda_ntt_split(unsigned log2n, int len[CUZK__NTT_MAX_PASSES]) {
         {8},       {9},       {10},      {11},      {6, 6},      {7, 6},    {7, 7},    {8, 7},
         {8, 8},    {9, 8},    {9, 9},    {7, 6, 6}, {7, 7, 6},   {7, 7, 7}, {8, 8, 6}, {8, 8, 7},
         {8, 8, 8}, {9, 8, 8}, {9, 9, 8}, {9, 9, 9}, {8, 8, 6, 6}};
+    const bool other = log2n && sum_of(other_len) == log2n;
     int n = 0;
     for (int i = 0; i < CUZK__NTT_MAX_PASSES; i++) {
-        len[i] = table[log2n][i];
+        len[i] = other ? other_len[i] : table[log2n][i];
         n += len[i] > 0;
     }
     return n;
+}
+
+bool cuzk__cuda_ntt_try_split(unsigned log2n, const int len[CUZK__NTT_MAX_PASSES]) {
+    for (int i = 0; i < CUZK__NTT_MAX_PASSES; i++) {
+        const bool needed = i < 2 || (i + 1 < CUZK__NTT_MAX_PASSES && len[i + 1]);
+        if (len[i] ? len[i] < 6 || len[i] > 9 : needed) return false;
+    }
+    if (sum_of(len) != log2n || log2n > CUZK__NTT_MAX_LOG) return false;
+    memcpy(other_len, len, sizeof other_len);
+    return true;
 }
 
 /* What a block of the largest pass takes. */
