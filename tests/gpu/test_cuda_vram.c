@@ -74,11 +74,11 @@ static void prove_within(const test_key *k, const test_wires *w, const cuzk_grot
     if (cuzk_cuda_forecast_key(&f, &k->key, &like, s.link, &err) != CUZK_OK)
         fail_msg("%s", err.msg);
     assert_true(b.points + b.tables + b.rows + b.transforms + b.work + b.slot <= vram);
-    /* Infinities are left out, so that sums of small keys take another shape and less memory, and
-     * CUB wants less than forecasts count: where little memory decides, another size of chunks may
-     * be chosen. */
+    /* Infinities are left out, so that sums of small keys take another shape, mostly of less memory
+     * (fewer but wider windows may take a bit more), and CUB wants less than forecasts count: where
+     * little memory decides, another size of chunks may be chosen. */
     if (memcmp(s.chunk_bases, f.stream.chunk_bases, sizeof s.chunk_bases) == 0) {
-        assert_in_range(b.work, f.bytes.work / 2, f.bytes.work);
+        assert_in_range(b.work, f.bytes.work / 2, f.bytes.work + f.bytes.work / 16);
         assert_in_range(b.points + b.streamed, (f.bytes.points + f.bytes.streamed) / 2,
                         f.bytes.points + f.bytes.streamed);
     }
