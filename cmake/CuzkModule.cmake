@@ -103,6 +103,9 @@ function(cuzk_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE
     CUZK_TEST_VECTORS="${CMAKE_SOURCE_DIR}/tests/vectors" ${A_DEFS})
+  if(CUZK_SANITIZE)
+    target_compile_definitions(${name} PRIVATE CUZK_TEST_SANITIZED)
+  endif()
   target_link_libraries(${name} PRIVATE cuzk_internal cmocka ${A_LIBS})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}"

@@ -49,5 +49,5 @@ done
 build_preset "$preset" -DCUZK_TESTS=ON
 say "testing build/$preset"
 cd "$root_dir"
-# One more than there are processors: many tests wait for daemons and clocks most of the time.
-exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j $((jobs + 1)) "$@"
+# Two more than there are processors: many tests wait for daemons and clocks most of the time.
+exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j $((jobs + 2)) "$@"
