@@ -171,19 +171,58 @@ static void release(void *state) {
     cuzk_free(state);
 }
 
+/* CUZK_SCALED_ROUNDS constants. */
+static void scale_rounds(fr *out, const cuzk_poseidon *p) {
+    const uint32_t t = p->t;
+    const fr *w = p->sparse, *key = p->crc + (1 + CUZK_POSEIDON_FULL / 2) * t;
+    fr c, d[6], x, added[T_MAX] = {{{0}}}; /* d: powers of 1/c */
+    cuzk_bls12_381_fr_from_u64(&c, 1);
+    d[1] = c;
+    for (uint32_t k = 0; k < p->n_partial; k++, w += 2 * t - 1, out += CUZK_SCALED_ROUND(t)) {
+        fr *const from_keys = &out[2 * t - 2];
+        cuzk_bls12_381_fr_sqr(&d[2], &d[1]);
+        cuzk_bls12_381_fr_sqr(&d[4], &d[2]);
+        cuzk_bls12_381_fr_mul(&d[5], &d[4], &d[1]);
+        cuzk_bls12_381_fr_sqr(&x, &c);
+        cuzk_bls12_381_fr_sqr(&x, &x);
+        cuzk_bls12_381_fr_mul(&c, &c, &x);
+        cuzk_bls12_381_fr_inv(&x, &w[0]);
+        cuzk_bls12_381_fr_mul(&c, &c, &x);
+        cuzk_bls12_381_fr_mul(from_keys, &w[0], &key[k]);
+        for (uint32_t b = 1; b < t; b++) {
+            cuzk_bls12_381_fr_mul(&out[b - 1], &w[b], &c);
+            cuzk_bls12_381_fr_mul(&out[t + b - 2], &w[t + b - 1], &d[5]);
+            mul_add(from_keys, &added[b], &w[b]);
+            mul_add(&added[b], &key[k], &w[t + b - 1]);
+        }
+        cuzk_bls12_381_fr_mul(from_keys, from_keys, &c);
+        const fr rest[] = {d[1], d[2], d[4], d[5], key[k]};
+        memcpy(&out[2 * t - 1], rest, sizeof rest);
+        cuzk_bls12_381_fr_mul(&d[1], &d[5], &w[0]);
+    }
+    out[0] = d[1];
+    memcpy(&out[1], &added[1], (t - 1) * sizeof *out);
+}
+
 /* What a device needs to know of a hash but its inputs. */
 static cuzk_status describe_rounds(cuzk_work_builder *b, cuzk_work *work, const cuzk_poseidon *p,
                                    uint64_t tag) {
     const uint32_t t = p->t;
-    const cuzk_u256 *const from[] = {p->crc, p->mds, p->pre, p->sparse};
+    const uint32_t n_scaled = CUZK_SCALED_ROUNDS(t, p->n_partial);
+    void *scaled;
+    CUZK_TRY(cuzk_alloc(&scaled, n_scaled, sizeof(fr)));
+    const cuzk_u256 *const from[] = {p->crc, p->mds, p->pre, p->sparse, scaled};
     const uint32_t n[] = {CUZK_POSEIDON_FULL * t + p->n_partial, t * t, t * t,
-                          p->n_partial * (2 * t - 1)};
+                          p->n_partial * (2 * t - 1), n_scaled};
     fr unused[3], *u = unused, x;
     const fr *const first = &x;
     const uint32_t one = 1;
     work->t = t;
     work->n_partial = p->n_partial;
-    CUZK_TRY(cuzk_work_add_consts(b, &work->consts, from, n, 4));
+    scale_rounds(scaled, p);
+    const cuzk_status st = cuzk_work_add_consts(b, &work->consts, from, n, 5);
+    cuzk_free(scaled);
+    CUZK_TRY(st);
     cuzk_bls12_381_fr_from_u64(&x, tag);
     fill_sbox(&u, &x, &p->crc[0], &p->crc[t], false);
     return cuzk_work_add_consts(b, &work->first, &first, &one, 1);

@@ -49,6 +49,14 @@ enum {
 #define CUZK_OPERAND_RUNS_MOST 0xfffu
 #define CUZK_OPERAND_PLACE_MOST 0xffffu
 
+/* Partial rounds whose element 0 is u_k = c_k x_k, c_0 = 1, c_(k+1) = c_k^5 / w_0 for a round's
+ * sparse matrix w, v: then u_(k+1) = u_k^5 + K_k + sum_b s_b w'_b, and s_b += u_k^5 v'_b for the
+ * other elements s_b but for what keys have added to them. A round: w'_b = c_(k+1) w_b and
+ * v'_b = v_b / c_k^5 (t - 1 each), K_k, c_k^-1, c_k^-2, c_k^-4, c_k^-5 by which powers of u_k are
+ * wires, the key. Behind the last: c_n^-1, and what keys have added to s_b (t - 1). */
+#define CUZK_SCALED_ROUND(t) (2 * (t) + 4)
+#define CUZK_SCALED_ROUNDS(t, n_partial) ((n_partial)*CUZK_SCALED_ROUND(t) + (t))
+
 typedef struct cuzk_work {
     uint32_t kind;
     uint32_t in0, n_in;         /* inputs */
@@ -56,7 +64,8 @@ typedef struct cuzk_work {
     uint32_t n_bits;            /* own bits */
     uint32_t t, n_partial;      /* HASH, LEVEL: width, arity + 1, and partial rounds */
     uint32_t consts;            /* of consts: keys (8 t + n_partial), MDS and pre-sparse matrix (t t
-                                   each), sparse ones (2 t - 1 each), as circuit/poseidon.h */
+                                   each), sparse ones (2 t - 1 each), as circuit/poseidon.h;
+                                   then scaled rounds */
     uint32_t first;             /* of consts: element 0 after the first S-box */
     uint32_t op0;               /* SHA256 */
     uint32_t row0, n_rows;      /* ROWS */

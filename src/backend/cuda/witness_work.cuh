@@ -311,15 +311,15 @@ struct alignas(16) hash_state {
 };
 
 struct narrow_hash : hash_state {
-    enum { LANES = 16 };
+    enum { LANES = 16, SCALED = 0 };
     alignas(16) uint32_t part[2][HASH_T_MAX][8]; /* products whose sum is element 0 */
 };
 
 struct wide_hash : hash_state {
-    enum { LANES = 128, RING = 4 };
+    enum { LANES = 128, SCALED = 1, RING = 4 };
     alignas(16) uint32_t part[HASH_T_MAX * HASH_T_MAX][8];
-    uint32_t x[8], x4[8], y[8], sum[2][8];  /* of partial rounds */
-    uint32_t ring[RING][2 * HASH_T_MAX][8]; /* a round's sparse matrix, then its key */
+    uint32_t powers[2][4][8], sum[2][8];                   /* of partial rounds: u, u^2, u^4, u^5 */
+    uint32_t ring[RING][CUZK_SCALED_ROUND(HASH_T_MAX)][8]; /* a round's constants */
 };
 
 struct hash_run {
@@ -343,6 +343,42 @@ CUZK_GPU_HD void sbox(uint32_t *y, uint32_t *out, bool store, const uint32_t *ke
         add_mod<fr_t>(y, y, x);
     }
     if (store) store8(out + 16, y);
+}
+
+/* The sum of n values. */
+CUZK_GPU_HD void add_parts(uint32_t *y, const uint32_t (*part)[8], uint32_t n) {
+    uint32_t x[8];
+    load8(y, part[0]);
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (uint32_t i = 1; i < n; i++) {
+        load8(x, part[i]);
+        add_mod<fr_t>(y, y, x);
+    }
+}
+
+/* The sum of n values `step` apart, of two sums side by side: sooner where nothing else is to do.
+ */
+CUZK_GPU_HD void add_parts_soon(uint32_t *y, const uint32_t (*part)[8], uint32_t n, uint32_t step) {
+    uint32_t x[8], z[8];
+    load8(y, part[0]);
+    if (n == 1) return;
+    load8(z, part[step]);
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (uint32_t i = 2; i + 1 < n; i += 2) {
+        load8(x, part[i * step]);
+        add_mod<fr_t>(y, y, x);
+        load8(x, part[(i + 1) * step]);
+        add_mod<fr_t>(z, z, x);
+    }
+    if (n % 2) {
+        load8(x, part[(n - 1) * step]);
+        add_mod<fr_t>(y, y, x);
+    }
+    add_mod<fr_t>(y, y, z);
 }
 
 /* s[cur ^ 1] = s[cur] * m, of which only column `only` when it is not negative. */
@@ -382,13 +418,9 @@ static __host__ __device__ __forceinline__ void mix(wide_hash *h, hash_run *r, c
         }
     });
     lanes<wide_hash::LANES>([&](int j) {
-        uint32_t acc[8], x[8];
+        uint32_t acc[8];
         if ((uint32_t)j >= t || (only >= 0 && j != only)) return;
-        load8(acc, h->part[j]);
-        for (uint32_t i = 1; i < t; i++) {
-            load8(x, h->part[i * t + (uint32_t)j]);
-            add_mod<fr_t>(acc, acc, x);
-        }
+        add_parts_soon(acc, h->part + j, t, t);
         store8(h->s[cur ^ 1][j], acc);
     });
     r->cur ^= 1;
@@ -408,19 +440,6 @@ static __host__ __device__ __forceinline__ void full_round(H *h, hash_run *r, bo
     });
     r->out += 32 * (size_t)t;
     r->key += 8 * (size_t)t;
-}
-
-/* Element 0 when it stands as products. */
-CUZK_GPU_HD void add_parts(uint32_t *y, const uint32_t (*part)[8], uint32_t t) {
-    uint32_t x[8];
-    load8(y, part[0]);
-#ifdef __CUDA_ARCH__
-#pragma unroll 1
-#endif
-    for (uint32_t i = 1; i < t; i++) {
-        load8(x, part[i]);
-        add_mod<fr_t>(y, y, x);
-    }
 }
 
 static __host__ __device__ __forceinline__ void partial_rounds(narrow_hash *h, hash_run *r,
@@ -467,27 +486,44 @@ static __host__ __device__ __forceinline__ void partial_rounds(narrow_hash *h, h
 }
 
 /* Copies round k's constants to the ring, a lane each. */
-CUZK_GPU_HD void fetch_round(wide_hash *h, const uint32_t *sparse, const uint32_t *keys, uint32_t t,
-                             uint32_t k, uint32_t lane) {
-    const uint32_t values = 2 * t - 1;
+CUZK_GPU_HD void fetch_round(wide_hash *h, const uint32_t *scaled, uint32_t t, uint32_t k,
+                             uint32_t lane) {
+    const uint32_t values = CUZK_SCALED_ROUND(t);
     uint32_t x[8];
-    if (lane > values) return;
-    load8(x, lane < values ? sparse + 8 * (size_t)(k * values + lane) : keys + 8 * (size_t)k);
+    if (lane >= values) return;
+    load8(x, scaled + 8 * (size_t)(k * values + lane));
     store8(h->ring[k % wide_hash::RING][lane], x);
 }
 
-/* Element 0 is y_k w_0 + sums: of the products of the other elements before they take in y_k,
- * which two lanes add up while the S-box goes on. Two phases a round:
- * lane 0           x = y w_0 + sums, x^2, x^4          y = x x^4 + key
- * lanes 32 + b     s_b += y v_b; product s_b w_b       sums, by the first two
- * lanes 64 on      constants of the next round */
+/* Wire `lane` of a partial round: a power of u times what it is scaled by. */
+CUZK_GPU_HD void put_power(const uint32_t (*powers)[8], const uint32_t (*round)[8], uint32_t t,
+                           uint32_t lane, uint32_t *out) {
+    uint32_t x[8], y[8];
+    load8(x, round[2 * t - 1 + lane]);
+    load8(y, powers[lane]);
+    mul(x, x, y);
+    if (lane == 3) {
+        load8(y, round[2 * t + 3]);
+        add_mod<fr_t>(x, x, y);
+    }
+    store8(out + 8 * lane, x);
+}
+
+/* Element 0 is kept as u, a multiple of it by a constant of the round, chosen so that the next
+ * round's u is u^5 plus sums (program.h): three products a round stand one before another. What
+ * is added are products of the other elements before they take in u^5, which two lanes add up
+ * meanwhile. Two phases a round:
+ * lane 0           u = u^5 + sums, u^2, u^4            u^5
+ * lanes 32 + b     s_b += u^5 v_b; product s_b w_b     sums, by the first two
+ * lanes 64 on      constants of the next round
+ * lanes 96 on      the round before's wires */
 static __host__ __device__ __forceinline__ void partial_rounds(wide_hash *h, hash_run *r,
-                                                               uint32_t n, const uint32_t *sparse) {
+                                                               uint32_t n, const uint32_t *scaled) {
     const uint32_t t = r->t, half = 1 + t / 2;
     const int cur = r->cur;
-    const uint32_t *keys = r->key;
+    const uint32_t *last = scaled + 8 * (size_t)(n * CUZK_SCALED_ROUND(t));
     lanes<wide_hash::LANES>([&](int j) {
-        if (j >= 64) fetch_round(h, sparse, keys, t, 0, (uint32_t)j - 64);
+        if (j >= 64) fetch_round(h, scaled, t, 0, (uint32_t)j - 64);
     });
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
@@ -495,6 +531,8 @@ static __host__ __device__ __forceinline__ void partial_rounds(wide_hash *h, has
     for (uint32_t k = 0; k <= n; k++) { /* the last time only what follows from the round before */
         const uint32_t(*now)[8] = h->ring[k % wide_hash::RING];
         const uint32_t(*before)[8] = h->ring[(k + wide_hash::RING - 1) % wide_hash::RING];
+        uint32_t(*u)[8] = h->powers[k % 2];
+        const uint32_t(*old)[8] = h->powers[k % 2 ^ 1];
         lanes<wide_hash::LANES>([&](int j) {
             const uint32_t b = (uint32_t)j - 32;
             uint32_t x[8], y[8];
@@ -502,58 +540,63 @@ static __host__ __device__ __forceinline__ void partial_rounds(wide_hash *h, has
                 if (k == 0) {
                     load8(x, h->s[cur][0]);
                 } else {
-                    load8(x, h->y);
-                    load8(y, before[0]);
-                    mul(x, x, y);
+                    load8(x, old[3]);
                     load8(y, h->sum[0]);
                     add_mod<fr_t>(x, x, y);
                     load8(y, h->sum[1]);
                     add_mod<fr_t>(x, x, y);
                 }
                 if (k == n) {
+                    load8(y, last);
+                    mul(x, x, y);
                     store8(h->s[cur][0], x);
                     return;
                 }
-                store8(h->x, x);
+                store8(u[0], x);
                 mul(y, x, x);
+                store8(u[1], y);
                 mul(x, y, y);
-                store8(h->x4, x);
-                store8(r->out + 8, y);
-                store8(r->out + 16, x);
+                store8(u[2], x);
             } else if (b > 0 && b < t) {
                 load8(x, h->s[cur][b]);
                 if (k > 0) {
                     uint32_t v[8];
-                    load8(y, h->y);
-                    load8(v, before[t + b - 1]);
+                    load8(y, old[3]);
+                    load8(v, before[t - 1 + b - 1]);
                     mul(y, y, v);
                     add_mod<fr_t>(x, x, y);
-                    store8(h->s[cur][b], x);
                 }
+                if (k == n) {
+                    load8(y, last + 8 * (size_t)b);
+                    add_mod<fr_t>(x, x, y);
+                }
+                store8(h->s[cur][b], x);
                 if (k == n) return;
-                load8(y, now[b]);
+                load8(y, now[b - 1]);
                 mul(x, x, y);
                 store8(h->part[b], x);
+            } else if (j >= 96) {
+                if (k > 0 && j < 100) put_power(old, before, t, (uint32_t)j - 96, r->out - 32);
             } else if (j >= 64 && k + 1 < n) {
-                fetch_round(h, sparse, keys, t, k + 1, (uint32_t)j - 64);
+                fetch_round(h, scaled, t, k + 1, (uint32_t)j - 64);
             }
         });
         if (k == n) break;
         lanes<wide_hash::LANES>([&](int j) {
             uint32_t x[8], y[8];
             if (j == 0) {
-                load8(x, h->x);
-                load8(y, h->x4);
-                store8(r->out, x);
+                load8(x, u[0]);
+                load8(y, u[2]);
                 mul(y, x, y);
-                load8(x, now[2 * t - 1]);
+                store8(u[3], y);
+            } else if (j == 32) {
+                add_parts_soon(y, h->part + 1, half - 1, 1);
+                store8(h->sum[0], y);
+            } else if (j == 33) {
+                add_parts_soon(y, h->part + half, t - half, 1);
+                load8(x, now[2 * t - 2]);
                 add_mod<fr_t>(y, y, x);
-                store8(h->y, y);
-                store8(r->out + 24, y);
-            } else if (j == 32 || j == 33) {
-                const uint32_t from = j == 32 ? 1 : half, to = j == 32 ? half : t;
-                add_parts(y, h->part + from, to - from);
-                store8(h->sum[j - 32], y);
+                store8(h->sum[1], y);
             }
         });
         r->out += 32;
@@ -569,6 +612,7 @@ do_hash(const witness_view &v, const cuzk_work &work, H *h, uint32_t *out) {
     hash_run r = {v.consts + 8 * (size_t)work.consts, out, nullptr, t, 0};
     const uint32_t *mds = r.consts + 8 * (size_t)(8 * t + work.n_partial);
     const uint32_t *pre = mds + 8 * (size_t)(t * t), *sparse = pre + 8 * (size_t)(t * t);
+    const uint32_t *scaled = sparse + 8 * (size_t)(work.n_partial * (2 * t - 1));
     lanes<H::LANES>([&](int j) {
         uint32_t y[8], x[8];
         if ((uint32_t)j >= t) return;
@@ -589,7 +633,7 @@ do_hash(const witness_view &v, const cuzk_work &work, H *h, uint32_t *out) {
 #pragma unroll 1
 #endif
     for (int k = 1; k < 8; k++) { /* three full rounds, the partial ones, four full rounds */
-        if (k == 4) partial_rounds(h, &r, work.n_partial, sparse);
+        if (k == 4) partial_rounds(h, &r, work.n_partial, H::SCALED ? scaled : sparse);
         full_round(h, &r, k < 7);
         mix(h, &r, k == 3 ? pre : mds, k < 7 ? -1 : 1);
     }
