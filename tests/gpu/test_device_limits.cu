@@ -44,16 +44,18 @@ static cuzk_cuda device_of(const chip &c, cuzk__arena *arena) {
     return dev;
 }
 
-/* Batch-affine sums: bytes of a coordinate, threads, blocks wanted and those that there are. */
+/* Batch-affine sums: threads and bytes of a coordinate of a block, blocks wanted and those that
+ * there are. */
 static void sums(const chip &c) {
     static const struct {
         const cuzk__cuda_group_ops *ops;
+        int threads;
         size_t coordinate;
         int most;
-    } groups[] = {{&cuzk__cuda_bn254_g1, 8192, 3},
-                  {&cuzk__cuda_bn254_g2, 8192, 3},
-                  {&cuzk__cuda_bls12_381_g1, 12288, 2},
-                  {&cuzk__cuda_bls12_381_g2, 12288, 2}};
+    } groups[] = {{&cuzk__cuda_bn254_g1, 256, 8192, 3},
+                  {&cuzk__cuda_bn254_g2, 256, 8192, 2},
+                  {&cuzk__cuda_bls12_381_g1, 256, 12288, 2},
+                  {&cuzk__cuda_bls12_381_g2, 256, 12288, 2}};
     cuzk__arena arena;
     const cuzk_cuda dev = device_of(c, &arena);
     for (const auto &g : groups) {
@@ -72,11 +74,11 @@ static void sums(const chip &c) {
         expect(held == g.most || (held + 1) * (bytes + BLOCK_ASIDE) > dev.info.sm_shared,
                "fewer blocks than a multiprocessor holds", c.arch);
         if (c.arch == 90) expect(held == g.most, "blocks of sm_90", c.arch);
-        expect(blocks_held(limits_of(c.arch * 10), g.ops->threads, bytes, g.most) == held,
+        expect(blocks_held(limits_of(c.arch * 10), g.threads, bytes, g.most) == held,
                "launch bounds are for other blocks", c.arch);
     }
     expect(stage<coord_fp<bn254_fp>, 256>::SIZE == groups[0].coordinate &&
-               stage<coord_fp2<bls12_381_fp>, 128>::SIZE == groups[3].coordinate,
+               stage<coord_fp2_lanes<bls12_381_fp>, 256>::SIZE == groups[3].coordinate,
            "bytes of a coordinate", c.arch);
 }
 

@@ -68,24 +68,41 @@ template <int N> CUZK_GPU_D void put_planes(uint4 *p, size_t stride, const uint3
 template <int N, int NT> CUZK_GPU_D void fetch(uint32_t dst, const uint4 *src, size_t stride) {
     CUZK_UNROLL for (int q = 0; q < N / 4; q++) async_copy(dst + q * NT * 16, src + q * stride);
 }
+/* A coordinate whose halves two lanes hold, from p: each copies every second plane, to its own
+ * place or the other's. */
+template <int N, int NT> CUZK_GPU_D void fetch_half(uint32_t dst, const uint4 *p) {
+    constexpr int Q = N / 4;
+    const bool odd = dst & 16;
+    __syncwarp(); /* the other has read what it is overwritten with */
+    CUZK_UNROLL for (int q = 0; q < Q; q++) {
+        const uint32_t even_to = 2 * q / Q * 16 + 2 * q % Q * NT * 16;
+        const uint32_t odd_to = (2 * q + 1) / Q * 16 + (2 * q + 1) % Q * NT * 16;
+        async_copy((dst & ~16u) + (odd ? odd_to : even_to), p + 2 * q + odd);
+    }
+}
 /* A coordinate of a point, planes FIRST and on of it, to dst, the thread's place in shared memory,
  * for every lane of a warp at once. Two lanes fetch two planes for one of them, then for the other:
  * the 32 bytes that memory moves at a time are asked for once, not twice. base: 32 bytes aligned.
  * After async_wait() other lanes' copies are there, too. */
-template <int N, int NT, int FIRST, class C>
+template <class E, int NT, int FIRST, class C>
 CUZK_GPU_D void fetch_point(uint32_t dst, const C &lists, uint32_t id) {
-    const uint32_t other = __shfl_xor_sync(0xffffffffu, id, 1);
-    const bool odd = dst & 16;
-    const uint4 *even_point = lists.point(odd ? other : id) + FIRST;
-    const uint4 *odd_point = lists.point(odd ? id : other) + FIRST;
-    CUZK_UNROLL for (int q = 0; q < N / 4; q++) {
-        if ((FIRST + q) % 2 == 0 && q + 1 < N / 4) {
-            const uint32_t to = (dst & ~16u) + q * NT * 16 + (odd ? NT * 16 : 0);
-            async_copy(to, even_point + q + odd);
-            async_copy(to + 16, odd_point + q + odd);
-            q++;
-        } else {
-            async_copy(dst + q * NT * 16, (odd ? odd_point : even_point) + q);
+    constexpr int N = E::N;
+    if constexpr (E::LANES == 2) {
+        fetch_half<N, NT>(dst, lists.point(id) + FIRST);
+    } else {
+        const uint32_t other = __shfl_xor_sync(0xffffffffu, id, 1);
+        const bool odd = dst & 16;
+        const uint4 *even_point = lists.point(odd ? other : id) + FIRST;
+        const uint4 *odd_point = lists.point(odd ? id : other) + FIRST;
+        CUZK_UNROLL for (int q = 0; q < N / 4; q++) {
+            if ((FIRST + q) % 2 == 0 && q + 1 < N / 4) {
+                const uint32_t to = (dst & ~16u) + q * NT * 16 + (odd ? NT * 16 : 0);
+                async_copy(to, even_point + q + odd);
+                async_copy(to + 16, odd_point + q + odd);
+                q++;
+            } else {
+                async_copy(dst + q * NT * 16, (odd ? odd_point : even_point) + q);
+            }
         }
     }
 }
@@ -107,7 +124,7 @@ template <class E, int NT, class Args> struct thread_home {
     uint32_t home; /* of the block's accumulators, in units of NT */
     /* Of NO_POINT: some point, since what is fetched for it does not matter. */
     __device__ __forceinline__ const uint4 *point(uint32_t id) const {
-        return a.points + (size_t)(id == NO_POINT ? 0 : id & 0x7fffffffu) * (E::N / 2);
+        return a.points + (size_t)(id == NO_POINT ? 0 : id & 0x7fffffffu) * (E::LANES * E::N / 2);
     }
     /* Where the thread keeps accumulator i and prefix i: offsets of 32 bits from the kernel's
      * parameters, so that no 64-bit pointer stays in registers. */
@@ -118,6 +135,11 @@ template <class E, int NT, class Args> struct thread_home {
         return a.prefix + ((home + (uint32_t)i) * (E::N / 4 * NT) + threadIdx.x);
     }
 };
+
+/* The thread's part of a point: itself, unless its coordinates are spread over lanes. */
+template <class E, class P> CUZK_GPU_D P *own_part(P *point) {
+    return E::LANES == 1 ? point : point + threadIdx.x % E::LANES * (E::N / 4);
+}
 
 /* What the batch inversion shall invert for a pair, and what becomes of the pair. Returned in
  * registers: an array of the caller would be local memory. */
@@ -137,8 +159,8 @@ static __device__ __forceinline__ int resolve_into(uint32_t *d, const uint4 *acc
         return ADD_KEEP;
     }
     get_planes<N>(px, point, 1);
-    get_planes<N>(py, point + N / 4, 1);
-    if (words_zero<N>(px) && words_zero<N>(py)) {
+    get_planes<N>(py, point + E::LANES * N / 4, 1);
+    if (E::all(words_zero<N>(px) && words_zero<N>(py))) {
         E::one(d);
         return ADD_KEEP;
     }
@@ -152,10 +174,10 @@ static __device__ __forceinline__ int resolve_into(uint32_t *d, const uint4 *acc
     E::canon(ay);
     bool same_x = true, same_y = true;
     CUZK_UNROLL for (int i = 0; i < N; i++) same_x &= ax[i] == px[i];
-    if (!same_x) return ADD_NORMAL;
+    if (!E::all(same_x)) return ADD_NORMAL;
     if (negate && !words_zero<N>(py)) E::neg(py, py);
     CUZK_UNROLL for (int i = 0; i < N; i++) same_y &= ay[i] == py[i];
-    if (same_y && !words_zero<N>(ay)) {
+    if (E::all(same_y) && !E::all(words_zero<N>(ay))) {
         E::twice(d, ay);
         return ADD_DOUBLE;
     }
@@ -180,7 +202,7 @@ static __device__ __noinline__ resolved<E> tangent_numerator(const uint4 *acc, s
     uint32_t x[N];
     get_planes<N>(x, acc, stride);
     E::canon(x);
-    E::mul(x, x, x);
+    E::mul_apart(x, x, x);
     E::canon(x);
     E::thrice(r.d, x);
     r.kind = ADD_DOUBLE;
@@ -235,15 +257,15 @@ CUZK_GPU_D bool pair_diff(uint32_t *d, const stage<E, NT> &s, uint32_t id) {
     get_shared<N, NT>(ax, s.ax());
     get_shared<N, NT>(px, s.px());
     E::diff(d, px, ax);
-    return id == NO_POINT || ax[N - 1] == (uint32_t)INFINITY_MARK || (px[0] | px[N - 1]) == 0 ||
-           E::maybe_zero(d);
+    const bool zero = E::any_for_all((px[0] | px[N - 1]) == 0, E::maybe_zero(d));
+    return id == NO_POINT || ax[N - 1] == (uint32_t)INFINITY_MARK || zero;
 }
 
 /* Off the main path, the index word is read again: it would take a register there. */
 template <class E, class C> CUZK_GPU_D int settle_pair(uint32_t *d, const C &lists, int i, int nt) {
     const uint32_t id = lists.element(i);
-    const resolved<E> r =
-        resolve_pair<E>(lists.acc(i), nt, lists.point(id), id != NO_POINT, C::SIGNED && id >> 31);
+    const resolved<E> r = resolve_pair<E>(lists.acc(i), nt, own_part<E>(lists.point(id)),
+                                          id != NO_POINT, C::SIGNED && id >> 31);
     if (r.kind != ADD_NORMAL) copy_words<E::N>(d, r.d);
     return r.kind;
 }
@@ -254,7 +276,7 @@ CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT
     uint32_t id = lists.element(0), id_next = NO_POINT;
     if (m > 1) id_next = lists.element(1);
     fetch<N, NT>(s.ax(), lists.acc(0), NT);
-    fetch_point<N, NT, 0>(s.px(), lists, id);
+    fetch_point<E, NT, 0>(s.px(), lists, id);
     async_commit();
 #pragma unroll 1
     for (int i = 0; i < m; i++) {
@@ -264,7 +286,7 @@ CUZK_GPU_D void forward(uint32_t *prod, const C &lists, int m, const stage<E, NT
         id = id_next;
         if (i + 1 < m) {
             fetch<N, NT>(s.ax(), lists.acc(i + 1), NT);
-            fetch_point<N, NT, 0>(s.px(), lists, id);
+            fetch_point<E, NT, 0>(s.px(), lists, id);
         }
         async_commit();
         if (i + 2 < m) id_next = lists.element(i + 2);
@@ -284,9 +306,9 @@ CUZK_GPU_D void store_exceptional(int kind, const C &lists, int i) {
     uint32_t x[N], y[N];
     if (kind == ADD_COPY) {
         const uint32_t id = lists.element(i);
-        const uint4 *point = lists.point(id);
+        const uint4 *point = own_part<E>(lists.point(id));
         get_planes<N>(x, point, 1);
-        get_planes<N>(y, point + N / 4, 1);
+        get_planes<N>(y, point + E::LANES * N / 4, 1);
         if (C::SIGNED && id >> 31) E::neg(y, y);
     } else {
         CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = (uint32_t)INFINITY_MARK;
@@ -306,10 +328,10 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
     {
         const uint4 *acc = lists.acc(m - 1);
         fetch<N, NT>(s.ax(), acc, NT);
-        fetch_point<N, NT, 0>(s.px(), lists, id);
+        fetch_point<E, NT, 0>(s.px(), lists, id);
         if (m > 1) fetch<N, NT>(s.pre(), lists.prefix(m - 1), NT);
         fetch<N, NT>(s.ay(), acc + Q * NT, NT);
-        fetch_point<N, NT, Q>(s.py(), lists, id);
+        fetch_point<E, NT, E::LANES * Q>(s.py(), lists, id);
         async_commit();
     }
 #pragma unroll 1
@@ -324,6 +346,7 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
         if (i > 0) {
             uint32_t pre[N];
             E::mul(d, d, w);
+            if constexpr (E::LANES == 2) running.get(w); /* instead of a place across a call */
             running.put(d);
             get_shared<N, NT>(pre, s.pre());
             if (i > 1) fetch<N, NT>(s.pre(), lists.prefix(i - 1), NT);
@@ -334,7 +357,7 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
             uint32_t ay[N], py[N];
             get_shared<N, NT>(py, s.py());
             get_shared<N, NT>(ay, s.ay());
-            if (i > 0) fetch_point<N, NT, Q>(s.py(), lists, id);
+            if (i > 0) fetch_point<E, NT, E::LANES * Q>(s.py(), lists, id);
             if (negate) E::neg(py, py);
             E::diff(d, py, ay);
         }
@@ -357,7 +380,7 @@ CUZK_GPU_D void backward(const uint32_t *inv, const C &lists, int m, const stage
         get_shared<N, NT>(ay, s.ay());
         if (i > 0) {
             fetch<N, NT>(s.ax(), lists.acc(i - 1), NT);
-            fetch_point<N, NT, 0>(s.px(), lists, id);
+            fetch_point<E, NT, 0>(s.px(), lists, id);
             fetch<N, NT>(s.ay(), lists.acc(i - 1) + Q * NT, NT);
         }
         async_commit();
@@ -406,7 +429,7 @@ template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t ba
         }
         E::one(others);
 #pragma unroll 1
-        for (int j = 1; j < 32; j <<= 1) {
+        for (int j = E::LANES; j < 32; j <<= 1) {
             CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = __shfl_xor_sync(WARP_ALL, x[k], j);
             E::mul(others, others, y);
             E::mul(x, x, y);
@@ -452,22 +475,23 @@ CUZK_GPU_D void start_list(const C &lists, int i, bool any = true) {
     uint32_t x[N], y[N];
     const uint32_t id = any ? lists.element(i) : NO_POINT;
     if (id != NO_POINT) {
-        const uint4 *p = lists.point(id);
+        const uint4 *p = own_part<E>(lists.point(id));
         get_planes<N>(x, p, 1);
-        get_planes<N>(y, p + Q, 1);
+        get_planes<N>(y, p + E::LANES * Q, 1);
         if (C::SIGNED && id >> 31 && !words_zero<N>(y)) E::neg(y, y);
     }
-    if (id == NO_POINT || (words_zero<N>(x) && words_zero<N>(y))) {
+    if (id == NO_POINT || E::all(words_zero<N>(x) && words_zero<N>(y))) {
         CUZK_UNROLL for (int k = 0; k < N; k++) x[k] = y[k] = (uint32_t)INFINITY_MARK;
     }
     put_planes<N>(lists.acc(i), NT, x);
     put_planes<N>(lists.acc(i) + Q * NT, NT, y);
 }
 
-/* An accumulator's canonical affine form to out. */
+/* An accumulator's canonical affine form to the thread's part of out. */
 template <class E, int NT> CUZK_GPU_D void finish_list(uint4 *out, const uint4 *acc) {
     constexpr int N = E::N, Q = N / 4;
     uint32_t x[N], y[N];
+    out = own_part<E>(out);
     get_planes<N>(x, acc, NT);
     get_planes<N>(y, acc + Q * NT, NT);
     if (x[N - 1] == (uint32_t)INFINITY_MARK) {
@@ -477,7 +501,7 @@ template <class E, int NT> CUZK_GPU_D void finish_list(uint4 *out, const uint4 *
         E::canon(y);
     }
     put_planes<N>(out, 1, x);
-    put_planes<N>(out + Q, 1, y);
+    put_planes<N>(out + E::LANES * Q, 1, y);
 }
 #endif
 

@@ -32,7 +32,7 @@ template <class E, int NT> struct choose_cursor : thread_home<E, NT, choose_args
     enum { SIGNED = 0 };
     uint32_t first;
     __device__ __forceinline__ uint32_t element(int i) const {
-        const uint32_t e = first + (uint32_t)i * NT;
+        const uint32_t e = first + (uint32_t)i * (NT / E::LANES);
         if (e >= __ldg(this->a.count)) return NO_POINT; /* cached; a register would be spilled */
         return this->a.index ? __ldg(this->a.index + e) : e;
     }
@@ -42,6 +42,7 @@ template <class E, int NT, int MINB>
 __global__
 __launch_bounds__(NT,
                   stage_blocks<E, NT>(MINB)) void choose(const __grid_constant__ choose_args a) {
+    constexpr uint32_t ROW = NT / E::LANES; /* accumulators side by side */
     extern __shared__ __align__(32) uint4 dynamic[];
     __shared__ uint32_t shared_chunk;
     __shared__ int shared_m;
@@ -50,23 +51,23 @@ __launch_bounds__(NT,
     const stage<E, NT> s = {base + t * 16};
     if (t == 0) {
         const uint32_t count = *a.count;
-        const int m = (int)(count / (gridDim.x * NT * CHOOSE_ROUNDS));
+        const int m = (int)(count / (gridDim.x * ROW * CHOOSE_ROUNDS));
         shared_m = m < 1 ? 1 : m > a.most ? a.most : m;
-        const uint32_t all = gridDim.x * (uint32_t)shared_m * NT;
+        const uint32_t all = gridDim.x * (uint32_t)shared_m * ROW;
         if (blockIdx.x == 0) *a.out_count = count < all ? count : all;
     }
     __syncthreads();
     const volatile int *m = &shared_m; /* read again where it is used: registers are short */
     choose_cursor<E, NT> lists = {{a, blockIdx.x * (uint32_t)*m}, 0};
-    lists.first = lists.home * NT + t;
+    lists.first = lists.home * ROW + t / E::LANES;
     for (int i = 0; i < *m; i++)
         start_list<E, NT>(lists, i);
     while (true) {
         if (t == 0) shared_chunk = atomicAdd(a.counter, 1) + gridDim.x;
         __syncthreads();
-        const uint64_t first = (uint64_t)shared_chunk * (uint32_t)*m * NT;
+        const uint64_t first = (uint64_t)shared_chunk * (uint32_t)*m * ROW;
         if (first >= *a.count) break;
-        lists.first = (uint32_t)first + t;
+        lists.first = (uint32_t)first + t / E::LANES;
         uint32_t inv[E::N];
         forward<E, NT>(inv, lists, *m, s);
         block_invert<E, NT>(
@@ -75,8 +76,8 @@ __launch_bounds__(NT,
         backward<E, NT>(inv, lists, *m, s);
     }
     for (int i = 0; i < *m; i++)
-        if (const uint32_t e = (lists.home + i) * NT + t; e < *a.count)
-            finish_list<E, NT>(a.out + (size_t)e * (E::N / 2), lists.acc(i));
+        if (const uint32_t e = (lists.home + i) * ROW + t / E::LANES; e < *a.count)
+            finish_list<E, NT>(a.out + (size_t)e * (E::LANES * E::N / 2), lists.acc(i));
 }
 #endif
 

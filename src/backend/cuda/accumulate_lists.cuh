@@ -21,7 +21,8 @@ struct list_args {
     /* List elements: point numbers, whose top bit negates. Lists are laid out for the threads that
      * sum them, element after element (msm_lists.cuh): of a chunk whose threads have m lists each,
      * element `round` of list i of thread t is word (round*m + i)*NT + t behind the chunk's first
-     * word, or NO_POINT when the list has ended. */
+     * word, or NO_POINT when the list has ended. Threads that share an element's coordinates count
+     * as one, here and in ranks: NT/LANES, t/LANES. */
     const uint32_t *index;
     /* First word, length of the longest list, rank of the first list, m; m = 0 behind the last.
      * chunks[count].x is the number of lists. */
@@ -46,16 +47,16 @@ CUZK_GPU_D uint32_t own_number() {
 
 /* The lists of one thread; see thread_home. */
 template <class E, int NT> struct lists_cursor {
-    enum { SIGNED = 1 };
+    enum { SIGNED = 1, ROW = NT / E::LANES };
     const list_args &a;
     uint32_t home; /* of the block's accumulators, in units of NT */
     uint32_t t;    /* the thread's number */
     uint32_t at;   /* of the round's elements */
     __device__ __forceinline__ uint32_t element(int i) const {
-        return __ldg(a.index + (at + (uint32_t)i * NT));
+        return __ldg(a.index + (at + (uint32_t)i * ROW));
     }
     __device__ __forceinline__ const uint4 *point(uint32_t id) const {
-        return a.points + (size_t)(id == NO_POINT ? 0 : id & 0x7fffffffu) * (E::N / 2);
+        return a.points + (size_t)(id == NO_POINT ? 0 : id & 0x7fffffffu) * (E::LANES * E::N / 2);
     }
     __device__ __forceinline__ uint4 *acc(int i) const {
         return a.acc + ((home + (uint32_t)i) * (E::N / 2 * NT) + t);
@@ -69,10 +70,10 @@ template <class E, int NT> struct lists_cursor {
 template <class E, int NT> struct halves_cursor : lists_cursor<E, NT> {
     enum { SIGNED = 0 };
     __device__ __forceinline__ uint32_t element(int i) const {
-        return (this->home / 2 + (uint32_t)i) * NT + this->t;
+        return (this->home / 2 + (uint32_t)i) * (NT / E::LANES) + this->t / E::LANES;
     }
     __device__ __forceinline__ const uint4 *point(uint32_t id) const {
-        return this->a.halves + (size_t)id * (E::N / 2);
+        return this->a.halves + (size_t)id * (E::LANES * E::N / 2);
     }
 };
 
@@ -86,7 +87,7 @@ template <class E, int NT> struct halves_cursor : lists_cursor<E, NT> {
 template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t area, int warp) {
     constexpr int N = E::N, WORKERS = NT / 32 - 1;
     constexpr uint32_t AREA = stage<E, NT>::SIZE;
-    __shared__ uint32_t inverse[N];
+    __shared__ uint32_t inverse[E::LANES][N];
     const int t = (int)own_number(), lane = t & 31;
     uint32_t y[N], base;
     asm volatile("mov.u32 %0, %1;" : "=r"(base) : "r"(area));
@@ -111,10 +112,10 @@ template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t a
         uint32_t others[N];
         get_shared<N, NT>(x, level + lane * 16);
 #pragma unroll 1
-        for (int j = 1; j < 32; j <<= 1) {
+        for (int j = E::LANES; j < 32; j <<= 1) {
             CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = __shfl_xor_sync(WARP_ALL, x[k], j);
             if (t >> 5 != warp) {
-                if (j == 1)
+                if (j == E::LANES)
                     copy_words<N>(others, y);
                 else
                     E::mul(others, others, y);
@@ -125,8 +126,8 @@ template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t a
     }
     if (t >> 5 == warp) {
         E::invert(x, base + 3 * AREA);
-        if (lane == 0) {
-            CUZK_UNROLL for (int k = 0; k < N; k++) inverse[k] = x[k];
+        if (lane < E::LANES) {
+            CUZK_UNROLL for (int k = 0; k < N; k++) inverse[lane % E::LANES][k] = x[k];
         }
     } else {
         uint32_t parent = base + 2 * AREA;
@@ -148,7 +149,7 @@ template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t a
         }
     }
     __syncthreads();
-    CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = inverse[k];
+    CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = inverse[t % E::LANES][k];
     get_shared<N, NT>(x, base + 4 * AREA + t * 16);
     E::mul(x, x, y);
 }
@@ -179,7 +180,8 @@ __global__ __launch_bounds__(NT, stage_blocks<E, NT>(MINB)) void accumulate_list
     auto cursor = [&](uint32_t round) {
         const uint32_t t = own_number();
         return lists_cursor<E, NT>{a, blockIdx.x * a.most, t,
-                                   chunk->x + (round * chunk->w << a.lg_parts) * NT + t};
+                                   chunk->x + (round * chunk->w << a.lg_parts) * (NT / E::LANES) +
+                                       t / E::LANES};
     };
     auto width = [&](uint32_t round) {
         return (int)(chunk->w * min(1u << a.lg_parts, chunk->y - (round << a.lg_parts)));
@@ -210,8 +212,10 @@ __global__ __launch_bounds__(NT, stage_blocks<E, NT>(MINB)) void accumulate_list
         }
         const lists_cursor<E, NT> lists = cursor(0);
         for (int i = 0; i < (int)chunk->w; i++)
-            if (const uint32_t rank = chunk->z + i * NT + lists.t; rank < a.chunks[a.count].x)
-                finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::N / 2), lists.acc(i));
+            if (const uint32_t rank = chunk->z + i * (NT / E::LANES) + lists.t / E::LANES;
+                rank < a.chunks[a.count].x)
+                finish_list<E, NT>(a.out + (size_t)a.slot[rank] * (E::LANES * E::N / 2),
+                                   lists.acc(i));
         __syncthreads();
     }
 }

@@ -75,8 +75,9 @@ static __device__ __forceinline__ divstep_matrix divsteps28(int32_t f, int32_t g
     }
 }
 
-/* x = x^-1 in Montgomery form, the same x < 8p in every lane of a full warp; 0 gives 0. Result
- * below 1.01 p. scratch: shared address of F::N words for this warp. */
+/* x = x^-1 in Montgomery form, x < 8p of the same residue in every lane of a full warp; 0 gives 0.
+ * Result below 1.01 p, the same words in every lane. scratch: shared address of F::N words for this
+ * warp. */
 template <class F>
 static __device__ __forceinline__ void warp_invert(uint32_t *x, uint32_t scratch) {
     constexpr int N = F::N, L = limbs28(N);

@@ -87,7 +87,7 @@ struct cuzk_cuda_ntt {
 /* One group's point kernels: msm_<group>.cu. Sizes in bytes; pointers are device memory. */
 struct cuzk__cuda_group_ops {
     size_t point_bytes, xyzz_bytes;
-    int threads;                         /* of a block of accumulate() */
+    int threads; /* of a block of accumulate(), counting as one those that share a list */
     int (*blocks)(const cuzk_cuda *dev); /* of which a multiprocessor holds so many */
     /* Sets the kernels' shared-memory limits on the device, which is the current one. NO_DEVICE
      * when a block may have too little. */

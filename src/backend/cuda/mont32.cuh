@@ -20,12 +20,10 @@ template <class F> CUZK_GPU_HD uint32_t mont_quotient(uint32_t a) {
     return a * (F::n0 == UINT32_MAX ? F::neg_inv(0) : F::n0);
 }
 
-/* One step of CIOS: (even, odd) += a*b, then += p*m with m that clears even[0]. The caller swaps
- * the two roles afterwards, which is the shift by one word. `first`: the accumulators are empty. */
-template <class F>
-CUZK_GPU_HD void mont_step(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b,
-                           bool first) {
-    constexpr int N = F::N;
+/* The first half of a step of CIOS: (even, odd) += a*b. `first`: the accumulators are empty. */
+template <int N>
+CUZK_GPU_HD void product_row(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b,
+                             bool first) {
     if (first) {
         CUZK_UNROLL for (int j = 0; j < N; j += 2) {
             mul_wide(odd[j], odd[j + 1], a[j + 1], b);
@@ -47,6 +45,12 @@ CUZK_GPU_HD void mont_step(uint32_t *even, uint32_t *odd, const uint32_t *a, uin
         }
         addc(odd[N - 1], 0);
     }
+}
+
+/* The second half: (even, odd) += p*m with m that clears even[0]. The caller swaps the two roles
+ * afterwards, which is the shift by one word. */
+template <class F> CUZK_GPU_HD void reduce_row(uint32_t *even, uint32_t *odd) {
+    constexpr int N = F::N;
     const uint32_t m = mont_quotient<F>(even[0]);
     mad_lo_cc(odd[0], F::kp(1, 1), m, odd[0]);
     madc_hi_cc(odd[1], F::kp(1, 1), m, odd[1]);
@@ -63,18 +67,38 @@ CUZK_GPU_HD void mont_step(uint32_t *even, uint32_t *odd, const uint32_t *a, uin
     addc(odd[N - 1], 0);
 }
 
+/* The accumulators after the last step. */
+template <int N> CUZK_GPU_HD void fold_rows(uint32_t *r, uint32_t *even, const uint32_t *odd) {
+    add_cc(even[0], odd[1]);
+    CUZK_UNROLL for (int i = 1; i < N - 1; i++) addc_cc(even[i], odd[i + 1]);
+    addc(even[N - 1], 0);
+    CUZK_UNROLL for (int i = 0; i < N; i++) r[i] = even[i];
+}
+
 /* r = a*b/R, bound a*b/R + p. r may alias a or b. */
 template <class F> CUZK_GPU_HD void mont_mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
     constexpr int N = F::N;
     uint32_t even[N], odd[N];
     CUZK_UNROLL for (int i = 0; i < N; i += 2) {
-        mont_step<F>(even, odd, a, b[i], i == 0);
-        mont_step<F>(odd, even, a, b[i + 1], false);
+        product_row<N>(even, odd, a, b[i], i == 0);
+        reduce_row<F>(even, odd);
+        product_row<N>(odd, even, a, b[i + 1], false);
+        reduce_row<F>(odd, even);
     }
-    add_cc(even[0], odd[1]);
-    CUZK_UNROLL for (int i = 1; i < N - 1; i++) addc_cc(even[i], odd[i + 1]);
-    addc(even[N - 1], 0);
-    CUZK_UNROLL for (int i = 0; i < N; i++) r[i] = even[i];
+    fold_rows<N>(r, even, odd);
+}
+
+/* t = a*b for a of N words and b of ROWS, an even number: N + ROWS words. */
+template <int N, int ROWS>
+CUZK_GPU_HD void wide_mul(uint32_t *t, const uint32_t *a, const uint32_t *b) {
+    uint32_t even[N], odd[N];
+    CUZK_UNROLL for (int i = 0; i < ROWS; i += 2) {
+        product_row<N>(even, odd, a, b[i], i == 0);
+        t[i] = even[0];
+        product_row<N>(odd, even, a, b[i + 1], false);
+        t[i + 1] = odd[0];
+    }
+    fold_rows<N>(t + ROWS, even, odd);
 }
 
 /* r = t/R for a double-length t, bound t/R + p. */

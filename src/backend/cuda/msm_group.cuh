@@ -11,15 +11,14 @@
 
 namespace cuzk_gpu {
 
-template <class G, int NT, int MINB> struct msm_group {
-    typedef typename G::E E;
+template <class G, class E, int NT, int MINB> struct msm_group {
     typedef typename G::affine affine;
     typedef typename G::xyzz xyzz;
     static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
 
     static size_t shared(const cuzk_cuda *dev) { return cuzk__cuda_stage(dev, stage<E, NT>::SIZE); }
     static size_t point_shared(const cuzk_cuda *dev) {
-        return cuzk__cuda_stage(dev, stage<E, POINT_THREADS>::SIZE);
+        return cuzk__cuda_stage(dev, stage<typename G::E, POINT_THREADS>::SIZE);
     }
 
     static int blocks(const cuzk_cuda *dev) {
@@ -29,7 +28,7 @@ template <class G, int NT, int MINB> struct msm_group {
     static cuzk_status prepare(const cuzk_cuda *dev, cuzk_err *err) {
         const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
         CUZK_TRY(cuzk__cuda_check_stage(dev, stage<E, NT>::SIZE, err));
-        CUZK_TRY(cuzk__cuda_check_stage(dev, stage<E, POINT_THREADS>::SIZE, err));
+        CUZK_TRY(cuzk__cuda_check_stage(dev, stage<typename G::E, POINT_THREADS>::SIZE, err));
         const int bytes = (int)shared(dev), point_bytes = (int)point_shared(dev);
         CUZK_CUDA(cudaFuncSetAttribute(accumulate_lists<E, NT, MINB>, attr, bytes));
         CUZK_CUDA(cudaFuncSetAttribute(choose<E, NT, MINB>, attr, bytes));
@@ -117,8 +116,9 @@ template <class G, int NT, int MINB> struct msm_group {
     }
 
     static constexpr cuzk__cuda_group_ops ops() {
-        return {sizeof(affine), sizeof(xyzz), NT,     blocks, prepare, run_accumulate, run_choose,
-                sum_points,     merge,        reduce, shift,  plus,    G::combine};
+        return {sizeof(affine), sizeof(xyzz), NT / E::LANES, blocks, prepare,
+                run_accumulate, run_choose,   sum_points,    merge,  reduce,
+                shift,          plus,         G::combine};
     }
 };
 
