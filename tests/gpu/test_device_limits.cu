@@ -1,8 +1,9 @@
 /* What host code makes of a device's shared memory, for chips from sm_75 to sm_120: blocks that
  * can be launched, blocks that a multiprocessor holds, transforms and windows that fit, and errors
  * where nothing does. Needs no GPU: figures of chips stand in for devices. */
-#include "backend/cuda/accumulate.cuh"
+#include "backend/cuda/accumulate_lists.cuh"
 #include "backend/cuda/cub_room.h"
+#include "backend/cuda/msm_reduce.cuh"
 #include "backend/cuda/msm_sort.cuh"
 #include "backend/cuda/ntt_kernels.cuh"
 #include "backend/cuda/ntt_small.h"
@@ -121,6 +122,38 @@ static void transforms(const chip &c) {
     expect(cuzk__cuda_ntt_dirs(20, 3, room) == 3, "2^20", c.arch);
 }
 
+/* A bin that one block places: two such blocks fit on a multiprocessor. */
+static void bins(const cuzk_cuda *dev, const cuzk_cuda_msm_info *info, size_t n, int arch) {
+    cuzk__msm_shape s = {};
+    cuzk__msm_sorter sorter = {};
+    cuzk_err err = {};
+    s.n = n;
+    s.window = (int)info->window;
+    s.sets = (int)info->sets;
+    s.factor = 1;
+    expect(cuzk__msm_plan_sort(dev, &s, &sorter, &err) == CUZK_OK, "a sort", arch);
+    const size_t lows = (size_t)1 << (info->window - 1 - (unsigned)sorter.lg_bins);
+    const size_t bytes = (sorter.whole + lows + 1) * 4 + BLOCK_ASIDE;
+    expect(sorter.whole >= 2048 && bytes <= dev->info.block_shared + BLOCK_ASIDE &&
+               2 * bytes <= dev->info.sm_shared,
+           "a bin in a block", arch);
+}
+
+/* Blocks sum every row and every column of a set's buckets, and have threads for them. */
+static void lines() {
+    for (int low = 1; low <= 12; low++)
+        for (int high = low - 1; high <= low; high++)
+            for (uint32_t sets = 1; sets < 64; sets += 7)
+                for (uint32_t resident = 36; resident < 2000; resident += 123) {
+                    const lines_cut c = choose_lines(high, low, sets, resident);
+                    const uint32_t columns = c.blocks() - c.row_blocks();
+                    expect(c.lg_rows >= 0 && c.lg_rows <= 7 && c.lg_columns >= 0 &&
+                               c.lg_columns <= 7 && c.row_blocks() << c.lg_rows == 1u << high &&
+                               columns << c.lg_columns == 1u << low,
+                           "lines", 0);
+                }
+}
+
 static void windows(const chip &c) {
     cuzk__arena arena;
     cuzk_cuda dev = device_of(c, &arena);
@@ -143,6 +176,7 @@ static void windows(const chip &c) {
         /* counters of all sets' bins, of 2^12 buckets at most */
         const unsigned bits = info.window > 13 ? info.window - 13 : 0;
         expect((info.sets * 4 << bits) + 1024 <= dev.info.block_shared, "bins", c.arch);
+        bins(&dev, &info, config.n, c.arch);
         if (log2n == 27)
             expect(info.window == (c.arch < 80 ? 22u : 24u), "the window of 2^27", c.arch);
     }
@@ -197,6 +231,7 @@ int main() {
     }
     too_little();
     other_splits();
+    lines();
     if (failures) return 1;
     printf("limits of %zu chips\n", sizeof chips / sizeof *chips);
     return 0;

@@ -225,7 +225,7 @@ static cuzk_status take_sorter(cuzk_cuda_msm *m, cuzk_err *err) {
     const size_t bins = (size_t)s->sets << sorter->lg_bins;
     CUZK_TRY(take_words(m, &sorter->bias, s->n * 9, err));
     CUZK_TRY(take_words(m, &sorter->flips, s->n / 32 + 1, err));
-    CUZK_TRY(take_words(m, &sorter->start, bins + 1, err));
+    CUZK_TRY(take_words(m, &sorter->start, bins + 2, err));
     CUZK_TRY(take_words(m, &sorter->cursor, bins, err));
     CUZK_TRY(take_words(m, &sorter->next, (size_t)m->batch * s->buckets, err));
     CUZK_TRY(take_words(m, &sorter->values, batch_digits, err));

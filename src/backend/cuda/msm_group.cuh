@@ -5,6 +5,7 @@
 
 #include "backend/cuda/accumulate_lists.cuh"
 #include "backend/cuda/cuda_internal.h"
+#include "backend/cuda/msm_lists.cuh"
 #include "backend/cuda/msm_reduce.cuh"
 
 #include <string.h>
@@ -69,8 +70,8 @@ template <class G, class E, int NT, int MINB> struct msm_group {
     static cuzk_status merge(const cuzk_cuda *dev, void *sums, const uint32_t *offset,
                              uint32_t buckets, cuzk_err *err) {
         const unsigned grid = (buckets + POINT_THREADS - 1) / POINT_THREADS;
-        merge_lists<G><<<grid, POINT_THREADS, point_shared(dev), dev->stream>>>((affine *)sums,
-                                                                                offset, buckets);
+        merge_lists<G><<<grid, POINT_THREADS, point_shared(dev), dev->stream>>>(
+            (affine *)sums, offset, buckets, dev->counters + CUZK__LISTS_CUT);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }
@@ -78,15 +79,14 @@ template <class G, class E, int NT, int MINB> struct msm_group {
     static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
                               uint32_t sets, int lg_high, int lg_low, void *lines, void *result,
                               cuzk_err *err) {
-        const uint32_t all = (1u << lg_high) + (1u << lg_low);
-        const uint32_t blocks = (uint32_t)dev->info.sms * 3;
-        int lg = 0; /* of the lines that a block sums */
-        while (lg < 3 && lg < lg_high && (size_t)all * sets >> (lg + 1) >= blocks)
-            lg++;
         const int bytes = POINT_THREADS * (int)sizeof(xyzz);
-        sum_lines<G>
-            <<<dim3((all + (1u << lg) - 1) >> lg, sets), POINT_THREADS, bytes, dev->stream>>>(
-                (const affine *)sums, offset, lg_high, lg_low, lg, (xyzz *)lines);
+        int held;
+        CUZK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, sum_lines<G>, POINT_THREADS,
+                                                                (size_t)bytes));
+        const lines_cut cut =
+            choose_lines(lg_high, lg_low, sets, (uint32_t)(dev->info.sms * (held ? held : 1)));
+        sum_lines<G><<<dim3(cut.blocks(), sets), POINT_THREADS, bytes, dev->stream>>>(
+            (const affine *)sums, offset, cut, (xyzz *)lines);
         CUZK_CUDA_LAUNCHED();
         sum_bits<G>
             <<<dim3(1 + (unsigned)(lg_high + lg_low), sets), POINT_THREADS, bytes, dev->stream>>>(

@@ -8,41 +8,61 @@
 
 namespace {
 
-/* Lists of bucket b. */
-__global__ void count_lists(const uint32_t *first, uint32_t buckets, uint32_t cap,
-                            uint32_t *count) {
+/* Lists of bucket b; *cut becomes 1 when there are more than one. */
+__global__ void count_lists(const uint32_t *first, uint32_t buckets, uint32_t cap, uint32_t *count,
+                            unsigned *cut) {
     const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
-    if (b <= buckets) count[b] = b < buckets ? (first[b + 1] - first[b] + cap - 1) / cap : 0;
+    if (b > buckets) return;
+    const uint32_t n = b < buckets ? (first[b + 1] - first[b] + cap - 1) / cap : 0;
+    count[b] = n;
+    if (n > 1) *cut = 1;
 }
 
-/* The range of list v: an even share of its bucket, which is found by search. */
-__device__ __forceinline__ uint2 list_range(const uint32_t *first, const uint32_t *offset,
-                                            uint32_t buckets, uint32_t v) {
-    uint32_t low = 0, high = buckets; /* offset[low] <= v < offset[high] */
-    while (high - low > 1) {
-        const uint32_t mid = low + (high - low) / 2;
-        if (offset[mid] <= v)
-            low = mid;
-        else
-            high = mid;
-    }
-    const uint32_t begin = first[low];
-    const uint64_t len = first[low + 1] - begin, parts = offset[low + 1] - offset[low],
-                   k = v - offset[low];
-    return make_uint2(begin + (uint32_t)(len * k / parts),
-                      begin + (uint32_t)(len * (k + 1) / parts));
+/* List k of the n of a bucket, an even share of its elements. */
+__device__ __forceinline__ void put_list(uint32_t v, uint32_t k, uint32_t n, uint2 elements,
+                                         uint32_t *key, uint32_t *slot, uint2 *unordered) {
+    const uint64_t len = elements.y - elements.x;
+    const uint32_t from = elements.x + (uint32_t)(n == 1 ? 0 : len * k / n);
+    const uint32_t to = elements.x + (uint32_t)(n == 1 ? len : len * (k + 1) / n);
+    key[v + k] = to - from;
+    slot[v + k] = v + k;
+    unordered[v + k] = make_uint2(from, to);
 }
 
-/* Threads beyond the last list make empty ones, which sorting moves to the end. */
+enum { LENGTHS_THREADS = 256, LENGTHS_OF_WARP = 128 };
+
+/* A thread for each bucket: its list, or with its warp its lists, or with its block if they are
+ * many. Behind the last list empty ones are made up to `bound`, which sorting leaves at the end. */
 __global__ void list_lengths(const uint32_t *first, const uint32_t *offset, uint32_t buckets,
                              uint32_t bound, uint32_t *key, uint32_t *slot, uint2 *unordered) {
-    const uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-    if (v >= bound) return;
-    uint2 r = make_uint2(0, 0);
-    if (v < offset[buckets]) r = list_range(first, offset, buckets, v);
-    key[v] = r.y - r.x;
-    slot[v] = v;
-    unordered[v] = r;
+    __shared__ uint4 all[LENGTHS_THREADS]; /* first list, lists, elements */
+    const uint32_t b = blockIdx.x * LENGTHS_THREADS + threadIdx.x, lane = threadIdx.x & 31;
+    uint32_t v = 0, n = 0;
+    uint2 elements = make_uint2(0, 0);
+    if (b < buckets) {
+        v = offset[b];
+        n = offset[b + 1] - v;
+        elements = make_uint2(first[b], first[b + 1]);
+    }
+    if (n == 1) put_list(v, 0, 1, elements, key, slot, unordered);
+    const bool some = n > 1 && n <= LENGTHS_OF_WARP;
+    for (uint32_t many = __ballot_sync(0xffffffffu, some); many; many &= many - 1) {
+        const int of = __ffs((int)many) - 1;
+        const uint32_t v0 = __shfl_sync(0xffffffffu, v, of), n0 = __shfl_sync(0xffffffffu, n, of);
+        const uint2 own = make_uint2(__shfl_sync(0xffffffffu, elements.x, of),
+                                     __shfl_sync(0xffffffffu, elements.y, of));
+        for (uint32_t k = lane; k < n0; k += 32)
+            put_list(v0, k, n0, own, key, slot, unordered);
+    }
+    all[threadIdx.x] = make_uint4(v, n, elements.x, elements.y);
+    if (__syncthreads_or(n > LENGTHS_OF_WARP))
+        for (uint32_t t = 0; t < LENGTHS_THREADS; t++)
+            for (uint32_t k = threadIdx.x; all[t].y > LENGTHS_OF_WARP && k < all[t].y;
+                 k += LENGTHS_THREADS)
+                put_list(all[t].x, k, all[t].y, make_uint2(all[t].z, all[t].w), key, slot,
+                         unordered);
+    const uint32_t spare = offset[buckets] + b;
+    if (spare < bound) put_list(spare, 0, 1, make_uint2(0, 0), key, slot, unordered);
 }
 
 __global__ void rank_lists(const uint2 *unordered, const uint32_t *slot, uint32_t bound,
@@ -51,7 +71,7 @@ __global__ void rank_lists(const uint2 *unordered, const uint32_t *slot, uint32_
     if (k < bound) ranges[k] = unordered[slot[k]];
 }
 
-enum { PLAN_THREADS = 1024, PLAN_UNITS = 8192 };
+enum { PLAN_THREADS = 1024, PLAN_EACH = 4, PLAN_UNITS = PLAN_THREADS * PLAN_EACH };
 
 struct plan_args {
     const uint2 *ranges;
@@ -62,19 +82,48 @@ struct plan_args {
     uint4 *chunks;
 };
 
-/* Lists for each thread of the chunk that begins with unit u, which takes `bound` of work: rounds
- * times lists, and an inversion a round, which takes as long as `round` additions. */
+/* Lists for each thread of a chunk, which takes `bound` of work: rounds times lists, and an
+ * inversion a round, which takes as long as `round` additions. */
 __device__ __forceinline__ uint32_t chunk_lists(float bound, float inverse, float round,
-                                                uint32_t most, uint32_t left) {
+                                                uint32_t most) {
     const float m = bound * inverse - round;
-    const uint32_t k = m < 1 ? 1 : m > (float)most ? most : (uint32_t)m;
-    return k < left ? k : left;
+    return m < 1 ? 1 : m > (float)most ? most : (uint32_t)m;
+}
+
+/* Lists of one length, of which there are few: samples up to `end`. */
+struct plan_runs {
+    float inverse[PLAN_UNITS]; /* 1 / length */
+    uint16_t end[PLAN_UNITS];
+    uint32_t count;
+};
+
+/* From 1 / length of each sample, which are in `inverse`, to the runs. */
+__device__ __forceinline__ void find_runs(plan_runs *r, uint32_t samples, uint32_t *warps) {
+    float own[PLAN_EACH + 1];
+    uint32_t ends = 0, total;
+#pragma unroll
+    for (uint32_t k = 0; k <= PLAN_EACH; k++) {
+        const uint32_t s = threadIdx.x * PLAN_EACH + k;
+        own[k] = s < samples ? r->inverse[s] : 0; /* which no length has */
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < PLAN_EACH; k++)
+        ends += own[k] != own[k + 1];
+    uint32_t at = cuzk_gpu::prefix_sum<PLAN_THREADS>(ends, warps, &total);
+#pragma unroll
+    for (uint32_t k = 0; k < PLAN_EACH; k++) {
+        if (own[k] == own[k + 1]) continue;
+        r->inverse[at] = own[k];
+        r->end[at++] = (uint16_t)(threadIdx.x * PLAN_EACH + k + 1);
+    }
+    if (threadIdx.x == 0) r->count = total;
+    __syncthreads();
 }
 
 /* One block: chunks of equal work. Each thread tries a bound of a chunk's work; the least one is
  * taken with which `count` chunks suffice. */
 __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constant__ plan_args a) {
-    __shared__ float inverse[PLAN_UNITS]; /* 1 / length of the list at each 2^lg units */
+    __shared__ plan_runs runs; /* of the lists at each 2^lg units */
     __shared__ float work;
     __shared__ uint32_t warps[PLAN_THREADS / 32], best, used;
     const uint32_t t = threadIdx.x, lists = *a.lists;
@@ -93,28 +142,37 @@ __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constan
     for (uint32_t u = t << lg; u < units; u += PLAN_THREADS << lg) {
         const uint2 r = a.ranges[(size_t)u * a.unit];
         const float length = (float)(r.y - r.x);
-        inverse[u >> lg] = 1.0f / length;
+        runs.inverse[u >> lg] = 1.0f / length;
         sum += length;
     }
     for (int d = 16; d; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if ((t & 31) == 0) atomicAdd(&work, sum);
     __syncthreads();
+    find_runs(&runs, (units + (1u << lg) - 1) >> lg, warps);
     if (units) {
         const float low = work * (float)(1 << lg) / (float)a.count;
-        const float high = fmaxf(2 * low, (float)(a.most + 2) / inverse[0]);
+        const float high = fmaxf(2 * low, (float)(a.most + 2) / runs.inverse[0]);
         const float bound = low * exp2f(log2f(high / low) * (float)t / (PLAN_THREADS - 1));
-        uint32_t u = 0;
-        for (uint32_t c = 0; c < a.count && u < units; c++)
-            u += chunk_lists(bound, inverse[u >> lg], round, a.most, units - u);
-        if (u >= units) atomicMin(&best, t);
+        uint32_t u = 0, c = 0;
+        for (uint32_t j = 0; j < runs.count && c <= a.count; j++) {
+            const uint32_t end = min((uint32_t)runs.end[j] << lg, units);
+            if (u >= end) continue;
+            const uint32_t m = chunk_lists(bound, runs.inverse[j], round, a.most);
+            const uint32_t chunks = (end - u + m - 1) / m;
+            c += chunks;
+            u += chunks * m;
+        }
+        if (u >= units && c <= a.count) atomicMin(&best, t);
         __syncthreads();
         if (t == best) {
-            uint32_t c = 0;
-            for (u = 0; c < a.count && u < units; c++) {
-                const uint32_t m = chunk_lists(bound, inverse[u >> lg], round, a.most, units - u);
-                a.chunks[c] = make_uint4(0, 0, u * a.unit, m);
-                u += m;
+            c = 0;
+            u = 0;
+            for (uint32_t j = 0; j < runs.count && c < a.count; j++) {
+                const uint32_t end = min((uint32_t)runs.end[j] << lg, units);
+                const uint32_t m = chunk_lists(bound, runs.inverse[j], round, a.most);
+                for (; u < end && c < a.count; u += m)
+                    a.chunks[c++] = make_uint4(0, 0, u * a.unit, min(m, units - u));
             }
             used = c;
         }
@@ -204,13 +262,14 @@ cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, ui
                                  cuzk_err *err) {
     if (bound > l->max_lists)
         return cuzk_err_set(err, CUZK_STATUS_BUG, "%zu lists, room for %zu", bound, l->max_lists);
-    count_lists<<<blocks_for((size_t)buckets + 1), 256, 0, dev->stream>>>(first, buckets, cap,
-                                                                          l->offset);
+    count_lists<<<blocks_for((size_t)buckets + 1), 256, 0, dev->stream>>>(
+        first, buckets, cap, l->offset, dev->counters + CUZK__LISTS_CUT);
     CUZK_CUDA_LAUNCHED();
     size_t temp = l->temp_bytes;
     CUZK_CUDA(cub::DeviceScan::ExclusiveSum(l->temp, temp, l->offset, l->offset,
                                             (int64_t)buckets + 1, dev->stream));
-    list_lengths<<<blocks_for(bound), 256, 0, dev->stream>>>(
+    const size_t threads = bound > buckets ? bound : buckets;
+    list_lengths<<<blocks_for(threads), LENGTHS_THREADS, 0, dev->stream>>>(
         first, l->offset, buckets, (uint32_t)bound, l->key[0], l->slot[0], l->unordered);
     CUZK_CUDA_LAUNCHED();
     temp = l->temp_bytes;

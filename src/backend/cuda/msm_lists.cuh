@@ -27,10 +27,14 @@ struct cuzk__msm_cut {
 cuzk_status cuzk__msm_temp_bytes(size_t lists, size_t buckets, size_t *bytes,
                                  cuzk_err *err) CUZK_MUST_CHECK;
 
+/* Which of the device's counters is not 0 once a bucket has been cut. */
+enum { CUZK__LISTS_CUT = 1 };
+
 /* Cuts the elements of each bucket into lists of at most `cap` and orders the lists by length,
  * longest first. The elements of bucket b are those from first[b] on, first[b+1] not among them.
  * There are at most `bound` lists, and so many places are filled, those behind the last with empty
- * lists; offset[buckets] is their number. */
+ * lists; offset[buckets] is their number. The counter CUZK__LISTS_CUT is set when a bucket has more
+ * than one. */
 cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, uint32_t buckets,
                                  uint32_t cap, size_t bound, const cuzk__msm_lists *l,
                                  cuzk_err *err) CUZK_MUST_CHECK;

@@ -26,17 +26,64 @@ static __device__ __forceinline__ void block_sums(uint64_t *shared, typename G::
     }
 }
 
-/* A set's buckets, b = (hi << lg_low) + lo, as a square. Block (k, set): the sums of 2^lg_lines of
- * its lines: first the rows hi, then the columns lo. */
+/* How the lines of a set's square of buckets are shared out: a block sums 2^lg_rows rows, or
+ * 2^lg_columns columns. */
+struct lines_cut {
+    int lg_high, lg_low, lg_rows, lg_columns;
+    __host__ __device__ uint32_t row_blocks() const { return 1u << (lg_high - lg_rows); }
+    __host__ __device__ uint32_t blocks() const {
+        return row_blocks() + (1u << (lg_low - lg_columns));
+    }
+};
+
+/* So that a thread adds 2^lg_each buckets, of a row or of a column. */
+static inline lines_cut cut_lines(int lg_high, int lg_low, int lg_each) {
+    const int lg_threads = 7; /* of a block */
+    lines_cut c = {lg_high, lg_low, lg_threads + lg_each - lg_low, lg_threads + lg_each - lg_high};
+    for (int *lg : {&c.lg_rows, &c.lg_columns}) {
+        const int most = lg == &c.lg_rows ? lg_high : lg_low;
+        *lg = *lg < 0 ? 0 : *lg > lg_threads ? lg_threads : *lg;
+        *lg = *lg > most ? most : *lg;
+    }
+    return c;
+}
+
+/* The cut that takes least: rounds of `resident` blocks, in each of which a thread adds its buckets
+ * up, and the block the sums of its threads. Sets are not alike, narrow ones have half of the
+ * buckets: few long blocks take half a round more for that. */
+static inline lines_cut choose_lines(int lg_high, int lg_low, uint32_t sets, uint32_t resident) {
+    lines_cut best = cut_lines(lg_high, lg_low, 0);
+    uint64_t least = UINT64_MAX;
+    for (int lg = 0; lg <= (lg_high > lg_low ? lg_high : lg_low); lg++) {
+        const lines_cut c = cut_lines(lg_high, lg_low, lg);
+        const uint64_t rounds = ((uint64_t)c.blocks() * sets + resident - 1) / resident;
+        const int row = lg_low - 7 + c.lg_rows, column = lg_high - 7 + c.lg_columns;
+        const int each = row > column ? row : column;
+        const bool uneven = sets > 1 && each > 5;
+        const uint64_t block = ((uint64_t)1 << (each < 0 ? 0 : each)) + (uint64_t)(7 - c.lg_rows);
+        const uint64_t time = (2 * rounds + uneven) * block;
+        if (time < least) {
+            least = time;
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* A set's buckets, b = (hi << lg_low) + lo, as a square. Block (k, set): the sums of some of its
+ * lines: first the rows hi, then the columns lo. */
 template <class G>
 __global__ __launch_bounds__(REDUCE_THREADS) void sum_lines(const typename G::affine *sums,
-                                                            const uint32_t *offset, int lg_high,
-                                                            int lg_low, int lg_lines,
+                                                            const uint32_t *offset, lines_cut cut,
                                                             typename G::xyzz *lines) {
     extern __shared__ uint64_t words[];
+    const int lg_high = cut.lg_high, lg_low = cut.lg_low;
     const uint32_t rows = 1u << lg_high, columns = 1u << lg_low, set = blockIdx.y;
-    const uint32_t line = (blockIdx.x << lg_lines) + (threadIdx.x & ((1u << lg_lines) - 1));
-    const bool row = line < rows;
+    const bool row = blockIdx.x < cut.row_blocks();
+    const int lg_lines = row ? cut.lg_rows : cut.lg_columns;
+    const uint32_t block = row ? blockIdx.x : blockIdx.x - cut.row_blocks();
+    const uint32_t line =
+        (block << lg_lines) + (threadIdx.x & ((1u << lg_lines) - 1)) + (row ? 0 : rows);
     const uint32_t first = (set << (lg_high + lg_low)) + (row ? line << lg_low : line - rows);
     const uint32_t length = row ? columns : rows, step = row ? 1 : columns;
     typename G::xyzz x;
@@ -108,12 +155,14 @@ static __device__ __forceinline__ void block_affine(typename G::affine *a,
 
 enum { MERGE_SERIAL = 16 }; /* lists that one thread adds; more are added by its block */
 
-/* sums[offset[b]] = the sum of sums[offset[b] .. offset[b+1]), a thread for each bucket b. Buckets
- * side by side go to different blocks: those with many lists often are neighbours. */
+/* sums[offset[b]] = the sum of sums[offset[b] .. offset[b+1]), a thread for each bucket b, where
+ * *cut says that a bucket has more than one. Buckets side by side go to different blocks: those
+ * with many lists often are neighbours. */
 template <class G>
-__global__ __launch_bounds__(REDUCE_THREADS) void merge_lists(typename G::affine *sums,
-                                                              const uint32_t *offset,
-                                                              uint32_t buckets) {
+__global__
+__launch_bounds__(REDUCE_THREADS) void merge_lists(typename G::affine *sums, const uint32_t *offset,
+                                                   uint32_t buckets, const unsigned *cut) {
+    if (*cut == 0) return;
     extern __shared__ uint4 dynamic[];
     __shared__ uint2 range[REDUCE_THREADS];
     uint64_t *words = (uint64_t *)dynamic;

@@ -139,17 +139,19 @@ __global__ __launch_bounds__(COUNT_THREADS, THIS_CHIP.threads / COUNT_THREADS) v
         if (counts[k]) atomicAdd(a.counts + k, counts[k]);
 }
 
-/* One block: start and cursor of each bin from its count, which is in cursor. */
+/* One block: start and cursor of each bin from its count, which is in cursor. start[bins + 1]: how
+ * many have more than `whole`. */
 __global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uint32_t bins,
-                                                           uint32_t *start) {
+                                                           uint32_t *start, uint32_t whole) {
     __shared__ uint32_t warps[SCAN_THREADS / 32];
-    uint32_t origin = 0;
+    uint32_t origin = 0, large = 0;
     for (uint32_t b0 = 0; b0 < bins; b0 += SCAN_THREADS * SCAN_EACH) {
         const uint32_t b = b0 + threadIdx.x * SCAN_EACH;
         uint32_t c[SCAN_EACH], sum = 0, total;
         for (int k = 0; k < SCAN_EACH; k++) {
             c[k] = b + k < bins ? cursor[b + k] : 0;
             sum += c[k];
+            large += c[k] > whole;
         }
         uint32_t at = origin + prefix_sum<SCAN_THREADS>(sum, warps, &total);
         for (int k = 0; k < SCAN_EACH; k++) {
@@ -158,7 +160,11 @@ __global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uin
         }
         origin += total;
     }
-    if (threadIdx.x == 0) start[bins] = origin;
+    uint32_t all;
+    (void)prefix_sum<SCAN_THREADS>(large, warps, &all);
+    if (threadIdx.x != 0) return;
+    start[bins] = origin;
+    start[bins + 1] = all;
 }
 
 struct move_args {
@@ -167,6 +173,8 @@ struct move_args {
     uint32_t *cursor;      /* likewise */
     uint32_t *next;
     uint32_t *values, *index, *first;
+    const uint32_t *large; /* bins of all sets that have more than `whole` digits */
+    uint32_t whole;
     uint16_t *low;
     size_t n;
     int lg_bins, lg_low;
@@ -245,6 +253,58 @@ __global__ __launch_bounds__(NT, THIS_CHIP.threads /
     }
 }
 
+/* Block b: the digits of bin b to their buckets, and where these begin, if they are not too many.
+ */
+template <int NT>
+__global__ __launch_bounds__(NT, THIS_CHIP.threads /
+                                     NT) void place_bin(const __grid_constant__ move_args a) {
+    enum { AHEAD = 4 };
+    extern __shared__ uint32_t shared[];
+    __shared__ uint32_t warps[NT / 32];
+    const uint32_t lows = 1u << a.lg_low, start = a.start[blockIdx.x];
+    const uint32_t count = a.start[blockIdx.x + 1] - start, from = start - a.start[0];
+    const size_t bucket = (size_t)blockIdx.x << a.lg_low;
+    uint32_t *off = shared, *value = off + lows + 1;
+    if (count > a.whole) return;
+    for (uint32_t k = threadIdx.x; k < lows; k += NT)
+        off[k] = 0;
+    __syncthreads();
+    for (uint32_t q0 = 0; q0 < count; q0 += AHEAD * NT) {
+        uint32_t kind[AHEAD];
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            const uint32_t q = q0 + k * NT + threadIdx.x;
+            kind[k] = q < count ? a.low[from + q] : NOTHING;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++)
+            (void)claim(off, kind[k]);
+    }
+    __syncthreads();
+    exclusive_scan<NT>(off, lows, warps);
+    for (uint32_t k = threadIdx.x; k < lows; k += NT)
+        a.first[bucket + k] = start + off[k];
+    if (blockIdx.x + 1 == a.bins && threadIdx.x == 0) a.first[bucket + lows] = a.start[a.bins];
+    __syncthreads();
+    for (uint32_t q0 = 0; q0 < count; q0 += AHEAD * NT) {
+        uint32_t kind[AHEAD], v[AHEAD];
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            const uint32_t q = q0 + k * NT + threadIdx.x;
+            kind[k] = q < count ? a.low[from + q] : NOTHING;
+            v[k] = q < count ? a.values[from + q] : 0;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            const uint32_t at = claim(off, kind[k]);
+            if (kind[k] != NOTHING) value[at] = v[k];
+        }
+    }
+    __syncthreads();
+    for (uint32_t q = threadIdx.x; q < count; q += NT)
+        a.index[start + q] = value[q];
+}
+
 /* The part of a tile that lies in one bin. Positions are those of the batch. */
 struct bin_part {
     uint32_t bin, from, to;
@@ -265,8 +325,14 @@ __device__ __forceinline__ bin_part part_at(const move_args &a, uint32_t p, uint
     return {low, p, bin_end < end ? bin_end : end};
 }
 
-/* The tile's positions. */
+/* Whether place_bin() has done it. */
+__device__ __forceinline__ bool is_placed(const move_args &a, uint32_t bin) {
+    return a.start[bin + 1] - a.start[bin] <= a.whole;
+}
+
+/* The tile's positions. None if place_bin() has done all that there are. */
 template <int NT> __device__ __forceinline__ uint2 tile_of(const move_args &a) {
+    if (*a.large == 0) return make_uint2(0, 0);
     const uint32_t count = a.start[a.bins] - a.start[0], from = blockIdx.x * (uint32_t)(NT * ITEMS);
     const uint32_t to = from + NT * ITEMS;
     return make_uint2(from, to < count ? to : count);
@@ -282,6 +348,8 @@ __global__ __launch_bounds__(NT) void count_buckets(const __grid_constant__ move
         shared[k] = 0;
     for (uint32_t p = tile.x; p < tile.y;) {
         const bin_part part = part_at(a, p, tile.y);
+        p = part.to;
+        if (is_placed(a, part.bin)) continue;
         __syncthreads();
         for (uint32_t q = part.from; q < part.to; q += NT) {
             const uint32_t at = q + threadIdx.x;
@@ -292,7 +360,6 @@ __global__ __launch_bounds__(NT) void count_buckets(const __grid_constant__ move
             if (shared[k]) atomicAdd(a.next + ((size_t)part.bin << a.lg_low) + k, shared[k]);
             shared[k] = 0;
         }
-        p = part.to;
     }
 }
 
@@ -303,6 +370,7 @@ __global__ __launch_bounds__(NT) void place_buckets(const __grid_constant__ move
     __shared__ uint32_t warps[NT / 32];
     const uint32_t lows = 1u << a.lg_low, start = a.start[blockIdx.x];
     const size_t bucket = (size_t)blockIdx.x << a.lg_low;
+    if (is_placed(a, blockIdx.x)) return;
     for (uint32_t k = threadIdx.x; k < lows; k += NT)
         shared[k] = a.next[bucket + k];
     __syncthreads();
@@ -325,6 +393,8 @@ __global__ __launch_bounds__(NT, THIS_CHIP.threads /
     for (uint32_t p = tile.x; p < tile.y;) {
         const bin_part part = part_at(a, p, tile.y);
         const uint32_t count = part.to - part.from;
+        p = part.to;
+        if (is_placed(a, part.bin)) continue;
         for (uint32_t k = threadIdx.x; k <= lows; k += NT)
             off[k] = 0;
         uint32_t v[ITEMS], kind[ITEMS]; /* low bits of the bucket, above them the rank */
@@ -354,7 +424,6 @@ __global__ __launch_bounds__(NT, THIS_CHIP.threads /
         for (uint32_t q = threadIdx.x; q < count; q += NT)
             a.index[place[low[q]] + q] = value[q];
         __syncthreads();
-        p = part.to;
     }
 }
 
@@ -395,6 +464,8 @@ cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, 
     partition<NT>
         <<<dim3(blocks_for(a.n, NT * ITEMS), rows), NT, tile_bytes(NT, bins, 8), dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
+    place_bin<NT><<<a.bins, NT, (lows + 1 + a.whole) * 4, dev->stream>>>(a);
+    CUZK_CUDA_LAUNCHED();
     count_buckets<NT><<<tiles, NT, lows * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
     place_buckets<NT><<<a.bins, NT, (lows + 1) * 4, dev->stream>>>(a);
@@ -404,8 +475,9 @@ cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, 
     return CUZK_OK;
 }
 
-template <int NT> cuzk_status allow_shared(cuzk_err *err) {
+template <int NT> cuzk_status allow_shared(size_t bin_bytes, cuzk_err *err) {
     const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUZK_CUDA(cudaFuncSetAttribute(place_bin<NT>, attr, (int)bin_bytes));
     CUZK_CUDA(
         cudaFuncSetAttribute(partition<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_BINS, 8)));
     CUZK_CUDA(cudaFuncSetAttribute(scatter<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_LOW, 6)));
@@ -437,11 +509,15 @@ cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     if (lg < least) lg = least;
     sorter->lg_bins = lg;
     sorter->threads = shared < 96 << 10 ? THIN_THREADS : WIDE_THREADS;
+    /* two blocks of place_bin() share a multiprocessor */
+    const size_t half = dev->info.sm_shared / 2 - cuzk_gpu::BLOCK_ASIDE;
+    const size_t room = half < shared ? half : shared - COUNT_ASIDE;
+    sorter->whole = (uint32_t)(room / 4 - ((size_t)1 << (lg_buckets(shape) - lg)) - 1);
     if (dev->ordinal == CUZK__NO_DEVICE) return CUZK_OK;
     CUZK_CUDA(cudaFuncSetAttribute(bias_scalars, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    (int)(shared - COUNT_ASIDE)));
-    return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(err)
-                                           : allow_shared<THIN_THREADS>(err);
+    return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(room, err)
+                                           : allow_shared<THIN_THREADS>(room, err);
 }
 
 cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
@@ -472,7 +548,8 @@ cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shap
     CUZK_CUDA(cudaMemsetAsync(sorter->cursor, 0, (size_t)a.bins * 4, dev->stream));
     bias_scalars<<<grid, COUNT_THREADS, (size_t)a.bins * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
-    place_bins<<<1, SCAN_THREADS, 0, dev->stream>>>(sorter->cursor, a.bins, sorter->start);
+    place_bins<<<1, SCAN_THREADS, 0, dev->stream>>>(sorter->cursor, a.bins, sorter->start,
+                                                    sorter->whole);
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }
@@ -498,6 +575,8 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     a.index = index;
     a.first = first + (size_t)first_set * shape->buckets;
     a.low = sorter->low;
+    a.large = sorter->start + ((size_t)shape->sets << sorter->lg_bins) + 1;
+    a.whole = sorter->whole;
     a.n = shape->n;
     a.lg_bins = sorter->lg_bins;
     a.lg_low = lg_buckets(shape) - sorter->lg_bins;

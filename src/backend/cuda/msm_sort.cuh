@@ -4,6 +4,8 @@
  * known before anything is moved: scalars are counted by bins as they are rewritten. Then, for a
  * batch of sets at a time,
  *   partition  every digit that is not 0 goes to its bin: its low bits and its point, 6 bytes
+ *   place      points to their buckets, by a block for each bin, in its shared memory
+ * and for bins that are too large for that
  *   count      the digits of each bucket, bin by bin
  *   scatter    points to their buckets
  * A block moves a tile: it counts what goes where, takes that much room behind what others took,
@@ -42,12 +44,13 @@ static inline int cuzk__msm_first_bit(const struct cuzk__msm_shape *s, int set) 
 struct cuzk__msm_sorter {
     uint32_t *bias;   /* scalars as digits without carries: 9 words of 32 bits by plane */
     uint32_t *flips;  /* one bit a scalar: its digits' signs are reversed */
-    uint32_t *start;  /* bins of all sets, and one: where each begins */
+    uint32_t *start;  /* bins of all sets, and one: where each begins; behind it, bins too large */
     uint32_t *cursor; /* bins of all sets: counts, then where the next digit goes */
     uint32_t *next;   /* buckets of a batch: the same */
     uint32_t *values; /* the digits of a batch by bins: index words ... */
     uint16_t *low;    /* ... and the low bits of their buckets */
     int lg_bins;      /* of a set */
+    uint32_t whole;   /* digits of a bin that a block places at once, at most */
     int threads;      /* of a block that moves a tile */
 };
 
