@@ -355,8 +355,9 @@ static void planned(void **state) {
         cuzk_cuda_backend_key_bytes(d.key, &b);
         assert_true(tables == (b.tables > 0));
         const size_t key = b.points + b.tables + b.rows + b.transforms + b.work;
-        /* combs and sums are planned as if no base were infinite */
-        assert_in_range(plan.key, key, key + key / 4);
+        /* combs and sums are planned as if no base were infinite; a sum of fewer may be cut so that
+         * it takes a bit more */
+        assert_in_range(plan.key, key - key / 16, key + key / 4);
         assert_int_equal(plan.slot, b.slot);
         assert_true(plan.slot_pin >= k.key.n_full * 32);
         test_device_unload(&d);

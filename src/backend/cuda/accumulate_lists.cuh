@@ -34,7 +34,8 @@ struct list_args {
     unsigned *counter;    /* zero at launch */
     uint32_t count, most; /* chunks; accumulators of a thread at most: m << lg_parts */
     int lg_parts;
-    int sms; /* multiprocessors: blocks b and b + sms share one */
+    int sms;          /* multiprocessors: blocks b and b + sms share one */
+    uint32_t stagger; /* nanoseconds after which the next of these begins */
 };
 
 #ifdef __CUDACC__
@@ -43,6 +44,20 @@ CUZK_GPU_D uint32_t own_number() {
     uint32_t t;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
     return t;
+}
+
+/* Blocks that share a multiprocessor have rounds alike: beginning together, they would come to
+ * their inversions together, and nothing would go on beside them. */
+CUZK_GPU_D void begin_later(uint32_t ns) {
+    if (own_number() == 0) {
+        uint64_t from, now;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(from));
+        do {
+            __nanosleep(500);
+            asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        } while (now - from < ns);
+    }
+    __syncthreads();
 }
 
 /* The lists of one thread; see thread_home. */
@@ -186,6 +201,7 @@ __global__ __launch_bounds__(NT, stage_blocks<E, NT>(MINB)) void accumulate_list
     auto width = [&](uint32_t round) {
         return (int)(chunk->w * min(1u << a.lg_parts, chunk->y - (round << a.lg_parts)));
     };
+    if (a.stagger && blockIdx.x >= (uint32_t)a.sms) begin_later(blockIdx.x / a.sms * a.stagger);
     while (true) {
         if (own_number() == 0) shared_chunk = a.chunks[min(atomicAdd(a.counter, 1), a.count)];
         __syncthreads();

@@ -39,11 +39,15 @@ enum {
     MSM_SHORTEST_PART = 4, /* elements of such a part, at least */
     MSM_PARTS_WANTED = 30, /* and parts for each thread, at most */
     MSM_SHORTEST_CAP = 8,
+    MSM_STAGGER = 20000, /* nanoseconds between blocks of a multiprocessor */
     MSM_EVENTS = 4
 };
 
 /* Sets are sorted together up to this many digits: small sorts are all launch latency. */
 static const size_t MSM_BATCH_DIGITS = (size_t)1 << 26;
+
+/* From so many digits on, rounds are long enough for blocks to begin one after another. */
+static const size_t MSM_STAGGERED = (size_t)1 << 25;
 
 struct cuzk_cuda_msm {
     cuzk_cuda *dev;
@@ -106,39 +110,79 @@ static double used_buckets(const cuzk__msm_shape *s) {
     return ((double)s->sets - 0.5 * s->narrow) * s->buckets;
 }
 
-/* Cost model, in nanoseconds of an H200 for BLS12-381 G1; other groups scale alike, so the choice
- * carries over. Per digit 0.28 (measured batch-affine rate) and 0.03 to sort; per bucket two
- * additions in XYZZ and its share of lists. */
-static double msm_cost(const cuzk__msm_shape *s) {
-    return (double)s->n * s->windows * 0.31 + used_buckets(s) * 0.8;
+/* What a sum takes of an H200, in nanoseconds: for each digit its sort and addition, for each
+ * bucket its share of lists and two additions in XYZZ, for each round of additions an inversion,
+ * for each bit of the sets' digits what the host does; the rest does not depend on the shape.
+ * Fitted to 74 sums of BN254's G1, 20 of BLS12-381's and 18 of its G2, from 2^18 to 2^26 points in
+ * the shapes of bench/results/h200_msm_shapes.json, which they meet within 3 to 4 % (root of the
+ * mean square), less 0.008 a digit that sorting has got faster since, and 0.13 that additions in G2
+ * have. BN254's G2 is taken to be half of BLS12-381's. */
+struct msm_rates {
+    double digit, bucket, round, bit;
+};
+static const msm_rates RATES_BN254[2] = {{0.142, 0.49, 15e3, 0.5e3}, {0.40, 1.85, 20e3, 2e3}};
+static const msm_rates RATES_BLS12_381[2] = {{0.279, 0.90, 15e3, 1e3}, {0.77, 3.60, 30e3, 4e3}};
+
+/* What a shape is chosen by. */
+struct msm_chooser {
+    const cuzk_cuda_msm_config *config;
+    const msm_rates *rates;
+    unsigned bits;       /* of a scalar */
+    size_t threads;      /* that sum lists at a time */
+    size_t block_shared; /* bytes of shared memory of a block */
+};
+
+/* The base-2 logarithm of the parts that lists of `average` elements are added up as, of which a
+ * thread has `each`. */
+static int lg_parts_of(size_t each, size_t average) {
+    int lg = 0;
+    while (lg < MSM_LG_PARTS && each << (lg + 1) <= MSM_PARTS_WANTED &&
+           average >> (lg + 1) >= MSM_SHORTEST_PART)
+        lg++;
+    return lg;
 }
 
-/* block_shared: of the device. A window that is asked for is taken as it is. */
-static void choose_shape(const cuzk_cuda_msm_config *c, unsigned bits, unsigned factor,
-                         size_t block_shared, cuzk__msm_shape *shape) {
+/* A round takes longer where lists are added up as parts: a thread has few of them, so that less
+ * goes on beside the inversion. */
+static double msm_cost(const msm_chooser *c, const cuzk__msm_shape *s) {
+    const double digits = (double)s->n * s->windows, used = used_buckets(s);
+    const double lists = used > (double)c->threads ? used : (double)c->threads;
+    const size_t each = (size_t)(lists / (double)c->threads);
+    const int lg = lg_parts_of(each, (size_t)(digits / lists));
+    double rounds = digits / lists / (1 << lg) + lg;
+    for (int k = 0; k < lg; k++)
+        rounds *= 1.5;
+    return digits * c->rates->digit + used * c->rates->bucket + rounds * c->rates->round +
+           s->sets * s->window * c->rates->bit;
+}
+
+/* A window that is asked for is taken as it is. */
+static void choose_shape(const msm_chooser *by, unsigned factor, cuzk__msm_shape *shape) {
+    const cuzk_cuda_msm_config *c = by->config;
     if (c->window) {
-        shape_of(c->n, bits, c->window, factor, shape);
+        shape_of(c->n, by->bits, c->window, factor, shape);
         return;
     }
-    shape_of(c->n, bits, 4, factor, shape);
+    shape_of(c->n, by->bits, 4, factor, shape);
     for (unsigned w = 5; w <= 24; w++) {
         cuzk__msm_shape s;
-        shape_of(c->n, bits, w, factor, &s);
-        if (msm_cost(&s) < msm_cost(shape) && cuzk__msm_bins_fit(&s, block_shared)) *shape = s;
+        shape_of(c->n, by->bits, w, factor, &s);
+        if (msm_cost(by, &s) < msm_cost(by, shape) && cuzk__msm_bins_fit(&s, by->block_shared))
+            *shape = s;
     }
 }
 
-/* The largest table within the limit that still saves 3 % over the next. */
-static unsigned choose_factor(const cuzk_cuda_msm_config *c, unsigned bits, size_t point_bytes,
-                              size_t block_shared, size_t limit) {
+/* The largest table within the limit that still saves 1 % over the next. */
+static unsigned choose_factor(const msm_chooser *by, size_t point_bytes, size_t limit) {
+    const size_t n = by->config->n;
     unsigned best = 1;
     double best_cost = 0;
     for (unsigned f = 1; f <= 24; f++) {
-        if (f > 1 && (c->n * f * point_bytes > limit || c->n * f >> 31)) break;
+        if (f > 1 && (n * f * point_bytes > limit || n * f >> 31)) break;
         cuzk__msm_shape s;
-        choose_shape(c, bits, f, block_shared, &s);
-        const double cost = msm_cost(&s);
-        if (f == 1 || cost < best_cost * 0.97) {
+        choose_shape(by, f, &s);
+        const double cost = msm_cost(by, &s);
+        if (f == 1 || cost < best_cost * 0.99) {
             best = f;
             best_cost = cost;
         }
@@ -304,10 +348,7 @@ static void choose_cuts(cuzk_cuda_msm *m) {
     if (most > units) most = units;
     m->waves = (uint32_t)waves;
     m->most = (uint32_t)most;
-    m->lg_parts = 0;
-    while (m->lg_parts < MSM_LG_PARTS && each << (m->lg_parts + 1) <= MSM_PARTS_WANTED &&
-           m->digits / lists >> (m->lg_parts + 1) >= MSM_SHORTEST_PART)
-        m->lg_parts++;
+    m->lg_parts = lg_parts_of(each, m->digits / lists);
     m->batch = 1;
     while (m->batch < m->shape.sets &&
            cuzk__msm_digits_of(&m->shape, 0, m->batch + 1) <= MSM_BATCH_DIGITS)
@@ -331,13 +372,16 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     m->fr = c->curve == CUZK_BN254 ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops;
     const bool measuring = is_measuring(dev);
     unsigned factor = c->factor;
+    const msm_chooser by = {
+        c, (c->curve == CUZK_BN254 ? RATES_BN254 : RATES_BLS12_381) + (c->group != CUZK_G1),
+        m->fr->bits, resident_blocks(m) * (size_t)m->g->threads, dev->info.block_shared};
     if (!factor) {
         cuzk_cuda_info info = dev->info;
         if (!c->table_limit) CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
-        factor = choose_factor(c, m->fr->bits, m->g->point_bytes, dev->info.block_shared,
+        factor = choose_factor(&by, m->g->point_bytes,
                                c->table_limit ? c->table_limit : info.bytes_free / 2);
     }
-    choose_shape(c, m->fr->bits, factor, dev->info.block_shared, &m->shape);
+    choose_shape(&by, factor, &m->shape);
     if (!cuzk__msm_bins_fit(&m->shape, dev->info.block_shared)) {
         st = cuzk_err_set(err, CUZK_STATUS_USAGE,
                           "windows of %u bits: %s has %zu bytes of shared memory in a block, too "
@@ -450,6 +494,7 @@ static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, cuzk_err *err) {
     a.most = cut.most << cut.lg_parts;
     a.lg_parts = cut.lg_parts;
     a.sms = m->dev->info.sms;
+    a.stagger = digits >= MSM_STAGGERED ? MSM_STAGGER : 0;
     CUZK_TRY(m->g->accumulate(m->dev, &a, (int)m->blocks, err));
     return m->g->merge(m->dev, m->sums, l->offset, m->all_buckets, err);
 }
