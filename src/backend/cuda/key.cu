@@ -20,6 +20,9 @@ enum { COMB_MOST_WIRES = 1 << 17, COMB_MOST_H = 1 << 16, COMB_WIDEST = 7, COMB_N
 /* Of G1; G2 may take twice that. H, whose values are all full, gains most by wide digits. */
 static const size_t COMB_BYTES_WIRES = (size_t)2 << 30, COMB_BYTES_H = (size_t)6 << 30;
 
+/* The largest domain of keys whose sums share the device. */
+enum { SHARED_DOMAIN = 19 };
+
 /* Keys of logarithms. */
 enum { LOG_WINDOW = 12, LOG_BYTES = 32 };
 
@@ -362,6 +365,14 @@ static cuzk_status choose_h_table(const cuzk_gpu_backend *b, cuzk_gpu_key *k, si
     return CUZK_OK;
 }
 
+/* Each sum of a small key takes half of the device: B2's its own, the others take turns with the
+ * other half, as do rows, transforms, and what comes before and behind the sums of lists. */
+static void share_out(cuzk_gpu_key *k, bool shares) {
+    k->shares = shares;
+    for (const cuzk__gpu_query &q : k->query)
+        if (q.msm) cuzk__cuda_msm_set_share(q.msm, CUZK__MSM_SHARES / (shares ? 2 : 1));
+}
+
 /* Sums side by side, if there is memory for it. */
 static cuzk_status choose_turns(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     const cuzk__gpu_query *q = &k->query[CUZK__Q_H];
@@ -372,7 +383,9 @@ static cuzk_status choose_turns(const cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk
     room += b->work.arena.size;
     if (m.factor > 1) room += (size_t)q->n * q->ops->point_bytes; /* bases that go */
     k->in_turn = b->in_turn || k->bytes.work + CUZK__SLOTS * k->bytes.slot + CUZK__MARGIN > room;
-    return k->in_turn ? cuzk__gpu_work_bytes(k, &k->bytes.work, err) : CUZK_OK;
+    if (!k->in_turn) return CUZK_OK;
+    share_out(k, false);
+    return cuzk__gpu_work_bytes(k, &k->bytes.work, err);
 }
 
 cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
@@ -382,6 +395,7 @@ cuzk_status finish_h(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk_err *err) {
     k->bytes.slot = cuzk__gpu_slot_bytes(k->base.key);
     if (!q->window) CUZK_TRY(choose_h_table(b, k, bases, &limit, err));
     CUZK_TRY(finish_query(b, k, q, limit, err));
+    share_out(k, k->base.key->log2_domain <= SHARED_DOMAIN);
     CUZK_TRY(cuzk__gpu_work_bytes(k, &k->bytes.work, err));
     CUZK_TRY(choose_turns(b, k, err));
     if (!q->msm) return CUZK_OK;

@@ -125,7 +125,7 @@ static cuzk_status queue_full(const pass *p, cuzk_gpu_slot *s, const char *h,
         n = r->counts[1];
     }
     cuzk__cuda_msm_set_bases(msm, data);
-    CUZK_TRY(cuzk__cuda_msm_queue(msm, scalars, map, n, NULL, r + 1, &any, err));
+    CUZK_TRY(cuzk__cuda_msm_queue(msm, scalars, map, n, NULL, NULL, r + 1, &any, err));
     r->any = any;
     return CUZK_OK;
 }

@@ -62,6 +62,7 @@ struct cuzk_cuda_msm {
     uint32_t most;         /* lists of a thread in a chunk */
     uint32_t waves;        /* chunks for each block */
     uint32_t blocks;       /* that sum lists */
+    unsigned share;        /* of those that the device holds; two_steps.cuh */
     int lg_parts;          /* of the lists that a list is added up as */
     int batch;             /* sets sorted together */
     const void *points;    /* the table, or the caller's bases */
@@ -230,8 +231,10 @@ static cuzk_status set_cub_room(cuzk_cuda_msm *m, size_t lists, size_t buckets, 
     return CUZK_OK;
 }
 
+/* Those that sum lists, at most. */
 static size_t resident_blocks(const cuzk_cuda_msm *m) {
-    return (size_t)(m->dev->info.sms * m->g->blocks(m->dev));
+    const size_t all = (size_t)(m->dev->info.sms * m->g->blocks(m->dev));
+    return (all * m->share + CUZK__MSM_SHARES - 1) / CUZK__MSM_SHARES;
 }
 
 static cuzk__msm_cut cut_of(const cuzk_cuda_msm *m) {
@@ -368,6 +371,7 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     cuzk_status st;
     m->dev = dev;
     m->config = *c;
+    m->share = CUZK__MSM_SHARES;
     m->g = cuzk__cuda_group(c->curve, c->group);
     m->fr = c->curve == CUZK_BN254 ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops;
     const bool measuring = is_measuring(dev);
@@ -416,6 +420,7 @@ cuzk_status cuzk_cuda_msm_fork(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_c
     cuzk_cuda_msm *m = (cuzk_cuda_msm *)mem;
     m->dev = dev;
     m->config = of->config;
+    m->share = of->share;
     m->g = of->g;
     m->fr = of->fr;
     m->shape = of->shape;
@@ -472,7 +477,8 @@ static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const
 }
 
 /* Leaves the sum of each bucket with digits in sums, at its first list's number. */
-static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, cuzk_err *err) {
+static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, const cuzk__msm_turn *turn,
+                               cuzk_err *err) {
     const cuzk__msm_lists *l = &m->lists;
     size_t bound = m->used_buckets + digits / m->cap + 1;
     if (bound > digits) bound = digits;
@@ -495,6 +501,8 @@ static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, cuzk_err *err) {
     a.lg_parts = cut.lg_parts;
     a.sms = m->dev->info.sms;
     a.stagger = digits >= MSM_STAGGERED ? MSM_STAGGER : 0;
+    if (turn && turn->made) CUZK_CUDA(cudaEventRecord(turn->made, m->dev->stream));
+    if (turn && turn->after) CUZK_CUDA(cudaStreamWaitEvent(m->dev->stream, turn->after, 0));
     CUZK_TRY(m->g->accumulate(m->dev, &a, (int)m->blocks, err));
     return m->g->merge(m->dev, m->sums, l->offset, m->all_buckets, err);
 }
@@ -502,6 +510,10 @@ static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, cuzk_err *err) {
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
                               cuzk_err *err) {
     return cuzk_cuda_msm_run_some(m, scalars, NULL, m->shape.n, out, err);
+}
+
+void cuzk__cuda_msm_set_share(cuzk_cuda_msm *m, unsigned share) {
+    m->share = share;
 }
 
 void cuzk__cuda_msm_set_bases(cuzk_cuda_msm *m, const void *bases) {
@@ -513,8 +525,8 @@ size_t cuzk__cuda_msm_result_bytes(const cuzk_cuda_msm *m) {
 }
 
 cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const uint32_t *map,
-                                 size_t n, cudaEvent_t read, void *result, bool *any,
-                                 cuzk_err *err) {
+                                 size_t n, cudaEvent_t read, const cuzk__msm_turn *turn,
+                                 void *result, bool *any, cuzk_err *err) {
     const cuzk_cuda *dev = m->dev;
     cuzk__msm_shape run = m->shape;
     run.n = n;
@@ -522,6 +534,7 @@ cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const ui
     *any = false;
     if (n == 0) {
         if (read) CUZK_CUDA(cudaEventRecord(read, dev->stream));
+        if (turn && turn->made) CUZK_CUDA(cudaEventRecord(turn->made, dev->stream));
         return CUZK_OK;
     }
     if (n > m->shape.n || !m->host_result)
@@ -531,7 +544,7 @@ cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const ui
     CUZK_CUDA(cudaEventRecord(m->events[0], dev->stream));
     CUZK_TRY(sort_digits(m, &run, scalars, read, err));
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
-    CUZK_TRY(sum_buckets(m, n * (size_t)run.windows, err));
+    CUZK_TRY(sum_buckets(m, n * (size_t)run.windows, turn, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
     CUZK_TRY(m->g->reduce(dev, m->sums, m->lists.offset, (uint32_t)run.sets, lg_high(m), lg_low(m),
                           m->grid, m->result, err));
@@ -550,7 +563,7 @@ cuzk_status cuzk_cuda_msm_run_some(cuzk_cuda_msm *m, const void *scalars, const 
                                    size_t n, cuzk_point *out, cuzk_err *err) {
     bool any;
     memset(out, 0, sizeof *out);
-    CUZK_TRY(cuzk__cuda_msm_queue(m, scalars, map, n, NULL, m->host_result, &any, err));
+    CUZK_TRY(cuzk__cuda_msm_queue(m, scalars, map, n, NULL, NULL, m->host_result, &any, err));
     CUZK_CUDA(cudaStreamSynchronize(m->dev->stream));
     const int64_t t0 = cuzk_now_ns();
     m->combine_ms = 0;

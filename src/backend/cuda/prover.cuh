@@ -124,7 +124,9 @@ struct cuzk__gpu_work {
     pthread_mutex_t lock; /* held while a proof is queued; after cuzk_gpu_backend.loading */
     cuzk__arena arena;    /* as large as the keys that are attached want it */
     cuzk_cuda *main, *aux[2], *lane[CUZK__QUERIES]; /* aux: beside main, for small transforms */
-    cudaStream_t end;                               /* comes behind each proof's last sum */
+    cudaStream_t end;                               /* sums of ones; behind each proof's last sum */
+    /* Of keys whose sums share the device: H's lists are made; a sum of ones has ended. */
+    cudaEvent_t made, listed[CUZK__QUERIES];
     cudaEvent_t read[CUZK__QUERIES];   /* a sum has read what main wrote for it, and the witness */
     cudaEvent_t done[CUZK__DONE_RING]; /* a proof's end, by its number */
     uint64_t proofs;                   /* queued until now */
@@ -231,6 +233,7 @@ struct cuzk_gpu_key {
     cuzk__lean *lean;           /* lean.cuh; NULL: everything is on the device */
     cuzk_cuda_key_bytes bytes;
     bool in_turn; /* sums one after another, in the same memory */
+    bool shares;  /* sums side by side, each with a share of the device */
     bool tables;  /* of multiples */
     size_t held;  /* counted in the backend's */
     size_t whole; /* device bytes that it wants beside its rows when all of it is there */

@@ -256,12 +256,12 @@ static const char *plain_of(const cuzk_gpu_slot *s) {
     return view_of(s)->plain ? view_of(s)->plain : s->full;
 }
 
-/* The sum of listed points, on its way to the host. */
-static cuzk_status queue_list_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
+/* The sum of listed points, on its way to the host: on the lane's stream, or that of dev. */
+static cuzk_status queue_list_sum(cuzk_gpu_slot *s, cuzk__query_id id, const cuzk_cuda *dev,
+                                  cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
     const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
     const cuzk__gpu_result *to = &s->result[id];
-    const cuzk_cuda *dev = lane->dev;
     if (lane->many)
         return cuzk__cuda_bits_queue_list(lane->many, lane->list, lane->counts, to->last, err);
     CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
@@ -290,23 +290,28 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
         CUZK_TRY(cuzk__choose_digits(dev, &c, q->window, q->windows, err));
     } else {
         CUZK_TRY(cuzk__choose_ones(dev, &c, (uint4 *)lane->rest, lane->map, err));
-        CUZK_CUDA(
-            cudaMemcpyAsync(to->counts, lane->counts, 8, cudaMemcpyDeviceToHost, dev->stream));
+        if (!key_of(s)->shares) {
+            CUZK_CUDA(
+                cudaMemcpyAsync(to->counts, lane->counts, 8, cudaMemcpyDeviceToHost, dev->stream));
+            s->bytes_out += 8;
+        }
         CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_COUNTED), dev->stream));
-        s->bytes_out += 8;
     }
     CUZK_CUDA(cudaEventRecord(work_of(s)->read[id], dev->stream));
     s->bytes_out += lane->many ? q->ops->xyzz_bytes : last_bytes(q);
-    return lane->msm ? CUZK_OK : queue_list_sum(s, id, err);
+    return lane->msm ? CUZK_OK : queue_list_sum(s, id, dev, err);
 }
 
 /* One sum after `after`; a sorted one is driven later. */
 static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t after,
                              const void *scalars, cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
-    const cudaStream_t stream = view_of(s)->lane[id].dev->stream;
+    const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
+    const cudaStream_t stream = lane->dev->stream;
     CUZK_CUDA(cudaStreamWaitEvent(stream, after, 0));
     CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_BEGIN), stream));
+    if (key_of(s)->shares && lane->rest)
+        CUZK_CUDA(cudaMemsetAsync(lane->rest, 0, (size_t)q->n_full * 32, stream));
     if (cuzk__gpu_is_listed(id, q)) CUZK_TRY(queue_list(s, id, scalars, err));
     if (!q->msm) CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), stream));
     return CUZK_OK;
@@ -424,32 +429,67 @@ cuzk_status cuzk__gpu_rows_and_quotient(cuzk_gpu_slot *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* Queues the rest of one sorted sum: it waits for counts on the way. */
+/* Queues the rest of one sorted sum. A large one waits for its count on the way; the sums of a
+ * small key, which share the device, take all values instead, with 0 for those that are in the
+ * list: waiting for counts and then queueing a hundred kernels would take longer than the kernels.
+ */
 struct drive_job {
     cuzk_gpu_slot *s;
     cuzk_status st[CUZK__QUERIES];
     cuzk_err err[CUZK__QUERIES];
 };
 
+/* The sum of a list beside the sorted one. */
+static cuzk_status queue_list_aside(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
+    const cuzk__gpu_work *w = work_of(s);
+    cuzk_cuda aside = *view_of(s)->lane[id].dev;
+    aside.stream = w->end;
+    CUZK_CUDA(cudaStreamWaitEvent(w->end, lane_event(s, id, LANE_COUNTED), 0));
+    CUZK_TRY(queue_list_sum(s, id, &aside, err));
+    CUZK_CUDA(cudaEventRecord(w->listed[id], w->end));
+    return CUZK_OK;
+}
+
+/* Where sums share the device, those of the wires in G1 wait for H's lists, which could not be made
+ * beside them; G2's, which takes longest, leaves half of the device to all that. */
+static const cuzk__msm_turn *turn_of(const cuzk_gpu_slot *s, cuzk__query_id id, cuzk__msm_turn *t) {
+    const cuzk__gpu_work *w = work_of(s);
+    if (!key_of(s)->shares) return NULL;
+    const bool waits = id != CUZK__Q_H && id != CUZK__Q_B2 && view_of(s)->lane[CUZK__Q_H].msm;
+    *t = {id == CUZK__Q_H ? w->made : NULL, waits ? w->made : NULL};
+    return t;
+}
+
 static cuzk_status drive_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
     const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
     cuzk__gpu_result *to = &s->result[id];
+    cuzk__msm_turn turns;
+    const cuzk__msm_turn *turn = turn_of(s, id, &turns);
     CUZK_CUDA(cudaSetDevice(lane->dev->ordinal));
     if (id == CUZK__Q_H) {
         CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, view_of(s)->abc, NULL,
                                       (size_t)1 << data_of(s)->log2_domain, work_of(s)->read[id],
-                                      to->sorted, &to->any, err));
+                                      turn, to->sorted, &to->any, err));
     } else {
-        CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_COUNTED)));
-        CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, lane->rest, lane->map, to->counts[1], NULL,
-                                      to->sorted, &to->any, err));
-        CUZK_TRY(queue_list_sum(s, id, err));
+        const bool aside = turn && !lane->many;
+        size_t n = key_of(s)->query[id].n_full;
+        if (aside) CUZK_TRY(queue_list_aside(s, id, err));
+        if (!turn) {
+            CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_COUNTED)));
+            n = to->counts[1];
+        }
+        CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, lane->rest, lane->map, n, NULL, turn, to->sorted,
+                                      &to->any, err));
+        if (aside)
+            CUZK_CUDA(cudaStreamWaitEvent(lane->dev->stream, work_of(s)->listed[id], 0));
+        else
+            CUZK_TRY(queue_list_sum(s, id, lane->dev, err));
     }
     CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), lane->dev->stream));
     return CUZK_OK;
 }
 
-/* The longest first. */
+/* The longest first, and H before those that wait for it (turn_of). */
 static const cuzk__query_id order[CUZK__QUERIES] = {CUZK__Q_H, CUZK__Q_B2, CUZK__Q_A, CUZK__Q_B1,
                                                     CUZK__Q_L};
 
@@ -466,7 +506,8 @@ static cuzk_status drive(cuzk_gpu_slot *s, cuzk_err *err) {
     if (!any) return CUZK_OK;
     drive_job job = {};
     job.s = s;
-    cuzk_pool_run(backend_of(s)->pool, CUZK__QUERIES, drive_task, &job);
+    cuzk_pool *pool = key_of(s)->shares ? NULL : backend_of(s)->pool;
+    cuzk_pool_run(pool, CUZK__QUERIES, drive_task, &job);
     for (int id = 0; id < CUZK__QUERIES; id++) {
         if (job.st[id] == CUZK_OK) continue;
         if (err) *err = job.err[id];

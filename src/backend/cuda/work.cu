@@ -4,9 +4,10 @@
  * large as the largest of them wants it. Each key divides it in its own way (its view), once, when
  * it is loaded; when the piece must move, all views are made again.
  *
- * The five sums work side by side, each in memory of its own. A key whose bases leave too little
- * for that, WindowPoSt's with 125 million full values, has them in turn: one stream, and the same
- * memory for each.
+ * The five sums work side by side, each in memory of its own. Those of a small key take half of the
+ * device each: a kernel that fills it keeps all that is short waiting to its end. A key whose bases
+ * leave too little for that, WindowPoSt's with 125 million full values, has them in turn: one
+ * stream, and the same memory for each.
  *
  * Proofs are queued one behind another without waiting for each other's end. Within a stream order
  * is enough; `main`, which writes what the lanes read, waits until they have read it (`read`).
@@ -30,6 +31,9 @@ cuzk_status cuzk__gpu_work_open(cuzk_gpu_backend *b, cuzk_err *err) {
                                       err)); /* the longest */
     CUZK_CUDA(cudaStreamCreateWithFlags(&w->end, cudaStreamNonBlocking));
     for (cudaEvent_t &e : w->read)
+        CUZK_CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    CUZK_CUDA(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
+    for (cudaEvent_t &e : w->listed)
         CUZK_CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     for (cudaEvent_t &e : w->done)
         CUZK_CUDA(
@@ -245,6 +249,9 @@ void cuzk__gpu_work_close(cuzk_gpu_backend *b) {
         cuzk_cuda_close(lane);
     if (w->end) (void)cudaStreamDestroy(w->end);
     for (cudaEvent_t e : w->read)
+        if (e) (void)cudaEventDestroy(e);
+    if (w->made) (void)cudaEventDestroy(w->made);
+    for (cudaEvent_t e : w->listed)
         if (e) (void)cudaEventDestroy(e);
     for (cudaEvent_t e : w->done)
         if (e) (void)cudaEventDestroy(e);
