@@ -122,15 +122,15 @@ template <class F> static bool at_most(const uint32_t *x, int k) {
 }
 
 /* What two lanes do with an element of Fp2, as one type of coordinates: c0, then c1. Each step is
- * held to lane_of_fp2's bounds. */
+ * held to lane_of_fp2's bounds. Calls: inlined, they would take the compiler minutes. */
 template <class F> struct both_lanes {
     typedef lane_of_fp2<F> L;
     static constexpr int H = F::N, N = 2 * H;
 
-    static void bounded(const uint32_t *x, int k, const char *what) {
+    [[gnu::noinline]] static void bounded(const uint32_t *x, int k, const char *what) {
         expect(at_most<F>(x, k) && at_most<F>(x + H, k), what);
     }
-    static void mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
+    [[gnu::noinline]] static void mul(uint32_t *r, const uint32_t *a, const uint32_t *b) {
         uint32_t t[N];
         bounded(a, L::OPERAND, "first operand");
         bounded(b, L::OPERAND, "second operand");
@@ -143,7 +143,7 @@ template <class F> struct both_lanes {
         bounded(t, L::OPERAND, "product");
         copy_words<N>(r, t);
     }
-    static void sqr(uint32_t *r, const uint32_t *a) {
+    [[gnu::noinline]] static void sqr(uint32_t *r, const uint32_t *a) {
         uint32_t t[N];
         bounded(a, L::OPERAND, "square's operand");
         for (int odd = 0; odd < 2; odd++)
@@ -151,22 +151,22 @@ template <class F> struct both_lanes {
         bounded(t, L::OPERAND, "square");
         copy_words<N>(r, t);
     }
-    static void diff(uint32_t *r, const uint32_t *p, const uint32_t *a) {
+    [[gnu::noinline]] static void diff(uint32_t *r, const uint32_t *p, const uint32_t *a) {
         for (int at = 0; at < N; at += H)
             L::diff(r + at, p + at, a + at);
         bounded(r, L::OPERAND, "difference");
     }
-    static void x3(uint32_t *x, const uint32_t *ax, const uint32_t *px) {
+    [[gnu::noinline]] static void x3(uint32_t *x, const uint32_t *ax, const uint32_t *px) {
         for (int at = 0; at < N; at += H)
             L::x3(x + at, ax + at, px + at);
         bounded(x, L::ACC, "x");
     }
-    static void fall(uint32_t *r, const uint32_t *ax, const uint32_t *x3) {
+    [[gnu::noinline]] static void fall(uint32_t *r, const uint32_t *ax, const uint32_t *x3) {
         for (int at = 0; at < N; at += H)
             L::fall(r + at, ax + at, x3 + at);
         bounded(r, L::OPERAND, "fall");
     }
-    static void y3(uint32_t *y, const uint32_t *ay) {
+    [[gnu::noinline]] static void y3(uint32_t *y, const uint32_t *ay) {
         for (int at = 0; at < N; at += H)
             L::y3(y + at, ay + at);
         bounded(y, L::ACC, "y");
