@@ -5,26 +5,13 @@
 #include "backend/cuda/dev_fields.cuh"
 #include "backend/cuda/shoup.cuh"
 
+#include "host_check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 using namespace cuzk_gpu;
-
-static uint64_t state;
-static int failures;
-
-static uint64_t next_random() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static void expect(bool ok, const char *what) {
-    if (ok) return;
-    if (failures++ < 10) fprintf(stderr, "wrong: %s\n", what);
-}
 
 /* A value below p; every sixteenth is an edge. */
 template <class F> static void random_value(uint32_t *x, unsigned i) {

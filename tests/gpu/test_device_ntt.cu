@@ -5,6 +5,8 @@
 #include "backend/cuda/ntt_kernels.cuh"
 #include "backend/cuda/ntt_roots.cuh"
 
+#include "host_check.h"
+
 #include <gmp.h>
 
 #include <stdio.h>
@@ -14,21 +16,7 @@
 
 using namespace cuzk_gpu;
 
-static uint64_t state;
 static unsigned long rounds = 100000;
-static int failures;
-
-static uint64_t next_random() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static void expect(bool ok, const char *what) {
-    if (ok) return;
-    if (failures++ < 10) fprintf(stderr, "wrong: %s\n", what);
-}
 
 static void load(mpz_t out, const uint32_t *words) {
     mpz_import(out, 8, -1, 4, 0, 0, words);

@@ -4,6 +4,8 @@
  * that do not fit must be noticed. Needs no GPU. Seed: CUZK_TEST_SEED. */
 #include "backend/cuda/witness_sha256.cuh"
 
+#include "host_check.h"
+
 extern "C" {
 #include "witness_solve.h"
 }
@@ -14,16 +16,6 @@ extern "C" {
 #include <time.h>
 
 using namespace cuzk_gpu;
-
-static uint64_t state;
-static int failures;
-
-static uint64_t next_random() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 static void expect(bool ok, const char *circuit, const char *what) {
     if (ok) return;

@@ -3,7 +3,7 @@
  * one word longer than p: below 8 2^32 p. Two steps of Montgomery's reduction take the 2^64 away
  * and leave less than p + 9 p / 2^32, for any x < 2^256: 80 multiply-adds, where Shoup's quotient
  * (shoup.cuh) takes 100 to 115. The price is 256 bytes for a constant, which every thread must want
- * at the same time: operands from constant memory are nearly free, loads would not be.
+ * at the same time: as immediate operands they are free, loads would not be (dft_factors.cuh).
  *
  * Lanes as in mont32.cuh: e[k] is word k of T, o[k] word k + 1; the carries out of their eight
  * words are counted in e[8] and o[8], and T < 2^320, so words 2 to 9 of their sum are exact. */
