@@ -12,10 +12,12 @@
 #include "base/progress.h"
 #include "format/binfile.h"
 #include "format/zkey.h"
+#include "format/zkey_ceremony.h"
 #include "groth16/lagrange.h"
 #include "groth16/points.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct {
     const cuzk_circom_r1cs *r1cs;
@@ -341,6 +343,53 @@ static void report(const setup *s, cuzk_setup_stats *stats) {
                                 .made = cuzk__points_stats(&s->source)};
 }
 
+/* A key that `cuzk setup` made: no circuit hash and no contributions. */
+static cuzk_status is_development(bool *yes, const char *path, cuzk_err *err) {
+    static const uint8_t none[64];
+    cuzk_zkey *zk;
+    cuzk_zkey_ceremony c;
+    CUZK_TRY(cuzk_zkey_open(&zk, path, CUZK_ZKEY_CHECK_SHAPE, NULL, err));
+    const cuzk_status st = cuzk_zkey_ceremony_begin(&c, zk, err);
+    *yes = st == CUZK_OK && c.present && c.n == 0 && memcmp(c.cs_hash, none, sizeof none) == 0;
+    cuzk_zkey_free(zk);
+    return st;
+}
+
+/* What a ceremony made cannot be made again. */
+static cuzk_status may_replace(const cuzk_out *out, const char *path, cuzk_err *err) {
+    struct stat file;
+    bool yes = false;
+    cuzk_err why = {0};
+    if (out->in_place || stat(path, &file) != 0 || file.st_size == 0) return CUZK_OK;
+    if (is_development(&yes, path, &why) == CUZK_STATUS_NO_MEMORY)
+        return cuzk_err_set(err, CUZK_STATUS_NO_MEMORY, "%s", why.msg);
+    if (yes) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE,
+                        "%s: exists and is no development key: not overwritten; choose another "
+                        "name",
+                        path);
+}
+
+/* The whole key, in s->out. */
+static cuzk_status write_key(setup *s, const cuzk_setup_opts *opts, cuzk_err *err) {
+    CUZK_TRY(allocate(s, err));
+    cuzk_progress_begin(&s->progress, opts->progress, "making the key", s->n + 6 * s->n_wires);
+    cuzk_status st = columns(s, err);
+    if (st == CUZK_OK)
+        st = cuzk__points_open(&s->source, s->curve, opts->backend, s->n + 3 * s->n_wires,
+                               s->n_wires, s->pool, err);
+    if (st == CUZK_OK) {
+        st = put_header(s, err);
+        if (st == CUZK_OK) st = put_sections(s, err);
+        if (st == CUZK_OK) st = cuzk_binfile_end(&s->writer, err);
+        cuzk_binfile_writer_free(&s->writer);
+    }
+    cuzk_progress_end(&s->progress);
+    report(s, opts->stats);
+    release(s);
+    return st;
+}
+
 cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
                                     const char *path, const cuzk_setup_opts *opts, cuzk_err *err) {
     setup s = {.r1cs = r1cs,
@@ -359,25 +408,12 @@ cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_tox
                             "%s: 2^%u rows are more than a setup on %s can make", r1cs->name,
                             s.log2n, s.curve->circom);
     s.n = (size_t)1 << s.log2n;
-    CUZK_TRY(allocate(&s, err));
-    cuzk_progress_begin(&s.progress, opts->progress, "making the key", s.n + 6 * s.n_wires);
-    cuzk_status st = columns(&s, err);
-    if (st == CUZK_OK)
-        st = cuzk__points_open(&s.source, s.curve, opts->backend, s.n + 3 * s.n_wires, s.n_wires,
-                               s.pool, err);
-    if (st == CUZK_OK) st = cuzk_out_open(&s.out, path, err);
-    if (st == CUZK_OK) {
-        st = put_header(&s, err);
-        if (st == CUZK_OK) st = put_sections(&s, err);
-        if (st == CUZK_OK) st = cuzk_binfile_end(&s.writer, err);
-        cuzk_binfile_writer_free(&s.writer);
-        if (st == CUZK_OK)
-            st = cuzk_out_commit(&s.out, err);
-        else
-            cuzk_out_abort(&s.out);
-    }
-    cuzk_progress_end(&s.progress);
-    report(&s, opts->stats);
-    release(&s);
+    CUZK_TRY(cuzk_out_open(&s.out, path, err));
+    cuzk_status st = may_replace(&s.out, path, err);
+    if (st == CUZK_OK) st = write_key(&s, opts, err);
+    /* once more: a file may have arrived meanwhile */
+    if (st == CUZK_OK) st = may_replace(&s.out, path, err);
+    if (st == CUZK_OK) return cuzk_out_commit(&s.out, err);
+    cuzk_out_abort(&s.out);
     return st;
 }

@@ -40,8 +40,9 @@ typedef struct cuzk_setup_opts {
 } cuzk_setup_opts;
 
 /* Writes a .zkey for the circuit: standard generators, gamma = 1, no contributions. The same
- * inputs give the same file. Needs about 170 bytes of memory for each wire and 100 for each row of
- * the domain. */
+ * inputs give the same file. A file that is there is replaced when it is empty or such a key (no
+ * circuit hash and no contributions in section 10), and otherwise stays: USAGE. Needs about 170
+ * bytes of memory for each wire and 100 for each row of the domain. */
 cuzk_status cuzk_groth16_setup_zkey(const cuzk_circom_r1cs *r1cs, const cuzk_toxic *toxic,
                                     const char *path, const cuzk_setup_opts *opts,
                                     cuzk_err *err) CUZK_MUST_CHECK;

@@ -23,7 +23,8 @@ static int remove_dir(void **state) {
     return rmdir(dir);
 }
 
-static void make_key(const char *curve, const char *name, const char *seed, const char *out) {
+static cuzk_status try_key(const char *curve, const char *name, const char *seed, const char *out,
+                           cuzk_err *why) {
     char path[512];
     cuzk_err err = {0};
     cuzk_circom_r1cs *r1cs;
@@ -33,10 +34,16 @@ static void make_key(const char *curve, const char *name, const char *seed, cons
     if (cuzk_circom_r1cs_open(&r1cs, path, &err)) fail_msg("%s", err.msg);
     assert_int_equal(cuzk_pool_new(&pool, 2), CUZK_OK);
     assert_int_equal(cuzk_toxic_from_seed(&toxic, r1cs->curve, seed, strlen(seed), &err), CUZK_OK);
-    if (cuzk_groth16_setup_zkey(r1cs, &toxic, out, &(cuzk_setup_opts){.pool = pool}, &err))
-        fail_msg("%s", err.msg);
+    const cuzk_status st =
+        cuzk_groth16_setup_zkey(r1cs, &toxic, out, &(cuzk_setup_opts){.pool = pool}, why);
     cuzk_pool_free(pool);
     cuzk_circom_r1cs_free(r1cs);
+    return st;
+}
+
+static void make_key(const char *curve, const char *name, const char *seed, const char *out) {
+    cuzk_err err = {0};
+    if (try_key(curve, name, seed, out, &err) != CUZK_OK) fail_msg("%s", err.msg);
 }
 
 static void keys_prove_and_repeat(void **state) {
@@ -76,7 +83,44 @@ static void keys_prove_and_repeat(void **state) {
     }
 }
 
+static void expect_kept(const char *path, const void *data, size_t n) {
+    cuzk_map m;
+    cuzk_err err = {0};
+    assert_int_equal(cuzk_write_file(path, data, n, &err), CUZK_OK);
+    assert_int_equal(try_key("bn128", "mul3", "seed", path, &err), CUZK_STATUS_USAGE);
+    assert_non_null(strstr(err.msg, "no development key: not overwritten"));
+    assert_int_equal(cuzk_map_file(&m, path, &err), CUZK_OK);
+    assert_int_equal(m.len, n);
+    assert_memory_equal(m.data, data, n);
+    cuzk_map_close(&m);
+}
+
+/* Only keys of this kind are replaced. */
+static void other_files_stay(void **state) {
+    (void)state;
+    char path[64];
+    cuzk_map ceremony, ours;
+    cuzk_err err = {0};
+    snprintf(path, sizeof path, "%s/key.zkey", dir);
+    assert_int_equal(cuzk_map_file(&ceremony, VECTORS "/bn128/mul3/circuit_final.zkey", &err),
+                     CUZK_OK);
+    expect_kept(path, ceremony.data, ceremony.len);
+    expect_kept(path, ceremony.data, ceremony.len / 2);
+    expect_kept(path, "{}\n", 3);
+    assert_int_equal(cuzk_write_file(path, "", 0, &err), CUZK_OK);
+    make_key("bn128", "mul3", "seed", path);
+    make_key("bls12381", "nopub", "seed", path);
+    assert_int_equal(cuzk_map_file(&ours, path, &err), CUZK_OK);
+    expect_kept(path, ours.data, ours.len - 1);
+    cuzk_map_close(&ours);
+    cuzk_map_close(&ceremony);
+    unlink(path);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keys_prove_and_repeat)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_prove_and_repeat),
+        cmocka_unit_test(other_files_stay),
+    };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
