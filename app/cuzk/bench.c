@@ -89,7 +89,9 @@ static const char help[] =
     "                              bits of the passes of one size, as in 8+7+7\n"
     "  --all                       msm, bits: every pattern\n"
     "  --factor N, --window N      msm: multiples in the table of its second variant (1: no such\n"
-    "                              variant) and bits of a digit; 0 (default): chosen\n"
+    "                              variant), 64 at most, and bits of a digit, 4 to 24; 0 "
+    "(default):\n"
+    "                              chosen\n"
     "  --circuit NAME              eval: whose rows; default: the 2 KiB circuits. bits: "
     "porep-32g,\n"
     "                              the ones of one of its partitions\n"
@@ -257,10 +259,12 @@ static int interpret_how(const words *w, cuzk_bench *b) {
 static int interpret_kernels(const words *w, cuzk_bench *b) {
     cuzk_bench_kernels *k = &b->kernels;
     uint64_t step = 1, factor = 0, window = 0;
-    if ((w->step && !cuzk_cli_number(w->step, 1, 28, &step)) ||
-        (w->factor && !cuzk_cli_number(w->factor, 0, 64, &factor)) ||
-        (w->window && !cuzk_cli_number(w->window, 4, 24, &window)))
-        return cuzk_cli_usage("bench", "--step 1 to 28, --factor 0 to 64, --window 4 to 24");
+    if (w->step && !cuzk_cli_number(w->step, 1, 28, &step))
+        return cuzk_cli_usage("bench", "--step %s: 1 to 28", w->step);
+    if (w->factor && !cuzk_cli_number(w->factor, 0, 64, &factor))
+        return cuzk_cli_usage("bench", "--factor %s: 1 to 64, or 0", w->factor);
+    if (w->window && (!cuzk_cli_number(w->window, 0, 24, &window) || (window && window < 4)))
+        return cuzk_cli_usage("bench", "--window %s: 4 to 24, or 0", w->window);
     *k = (cuzk_bench_kernels){.pattern = w->pattern,
                               .circuit = w->circuit,
                               .both_curves = !w->curve,
