@@ -190,7 +190,8 @@ int main(int argc, char **argv) {
     withdraw();
     const int code = parse(argc, argv, &o);
     if (code >= 0) return code;
-    const cuzk_status st = serve(&o, &orderly, &err);
+    cuzk_status st = cuzk_process_env(&err);
+    if (st == CUZK_OK) st = serve(&o, &orderly, &err);
     const int result = st == CUZK_OK ? 0 : fail(st, err.msg);
     /* calls that are still running use everything there is */
     if (!orderly) _exit(result);

@@ -51,8 +51,10 @@ static void call_verb(void *arg) {
  * a limit on memory a stack that cannot grow would end the process with a signal. */
 static int run_verb(const cuzk_verb *verb, int argc, char **argv) {
     verb_call c = {verb, argc, argv, 0};
-    cuzk_status st = cuzk_run_apart(call_verb, &c);
-    if (st != CUZK_OK) return cuzk_cli_fail(verb->name, st, NULL);
+    cuzk_err err = {0};
+    cuzk_status st = cuzk_process_env(&err);
+    if (st == CUZK_OK) st = cuzk_run_apart(call_verb, &c);
+    if (st != CUZK_OK) return cuzk_cli_fail(verb->name, st, &err);
     return c.code;
 }
 

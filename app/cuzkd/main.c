@@ -180,8 +180,9 @@ int main(int argc, char **argv) {
     }
     if (optind < argc) return misuse("takes no argument, but got", argv[optind]);
     l.options.set = l.sets;
-    const cuzk_status st =
-        cuzkd_settings_read(&settings, l.options.file, getenv, l.sets, l.options.n_set, &err);
+    cuzk_status st = cuzk_process_env(&err);
+    if (st == CUZK_OK)
+        st = cuzkd_settings_read(&settings, l.options.file, getenv, l.sets, l.options.n_set, &err);
     if (st != CUZK_OK) return fail(st, &err);
     return l.what == RUN ? cuzkd_run(&settings, &l.options) : print(&l, &settings);
 }

@@ -47,6 +47,7 @@ static cuzk_status run(char **argv, cuzk_err *err) {
     const char *device = getenv("CUZK_DEVICE"); /* as librapidsnark */
     options.device = device && *device ? device : NULL;
     options.check = CUZK_KEY_CHECK_SHAPE;
+    CUZK_TRY(cuzk_process_env(err));
     CUZK_TRY(check_distinct(argv + 1, err));
     CUZK_TRY(cuzk_prover_open(&prover, argv[1], &options, err));
     cuzk_status st = cuzk_prover_prove_file(prover, argv[2], NULL, &text[0], &text[1], err);

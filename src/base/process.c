@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,4 +25,13 @@ bool cuzk_process_beside(char *out, size_t room, const char *name) {
     if (!slash || (size_t)(slash + 1 - out) + bytes > room) return false;
     memcpy(slash + 1, name, bytes);
     return true;
+}
+
+cuzk_status cuzk_process_env(cuzk_err *err) {
+    static const char *const words[] = {"", "auto", "scalar", "baseline"};
+    const char *v = getenv("CUZK_CPU");
+    if (!v) return CUZK_OK;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(v, words[i]) == 0) return CUZK_OK;
+    return cuzk_err_set(err, CUZK_STATUS_USAGE, "CUZK_CPU is %s: auto, scalar or baseline", v);
 }

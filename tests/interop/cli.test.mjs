@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { cuzk, cuzkOk, cuzkPath, readJson, runProgram, scratch, sharedCircuits, startProgram, vectorsDir } from './lib/env.mjs';
@@ -181,12 +181,36 @@ test('usage errors', () => {
     ['verify', 'a', 'b'],
     ['setup', 'a', 'b'],
     ['setup', 'a', 'b', '--insecure-seed', 'xyz'],
+    ['bench', 'msm', '--window', '3'],
+    ['bench', 'msm', '--window', '25'],
+    ['bench', 'msm', '--factor', '65'],
+    ['bench', 'msm', '--step', '0'],
   ];
   for (const args of cases) {
     const result = cuzk(...args);
     assert.equal(result.status, 2, args.join(' '));
     assert.equal(result.stdout, '');
     assert.match(result.stderr, /--help/);
+  }
+  assert.match(cuzk('bench', 'msm', '--window', '3').stderr, /^cuzk bench: --window 3: 4 to 24, or 0\n/);
+  // 0 is chosen, and no error of its own
+  assert.match(cuzk('bench', 'msm', '--window', '0').stderr, /are for field, ntt, msm, bits and eval/);
+});
+
+test('a misspelt CUZK_CPU is an error in every program', () => {
+  const env = { ...process.env, CUZK_CPU: 'scalr' };
+  const programs = [
+    ['cuzk', 2, 'bench', 'ntt', '--log2', '4'],
+    ['cuzk', 2, 'circuit', 'list'], // by cuzk-full
+    ['cuzkd', 2, '--check-config'],
+    ['cuzk-worker', 2, '--fd', '0', '--device', 'cpu'],
+    ['prover', 1, zkey, wtns, '/dev/null', '/dev/null'],
+  ];
+  for (const [name, status, ...args] of programs) {
+    const result = runProgram(join(dirname(cuzkPath), name), args, { env });
+    assert.equal(result.status, status, name);
+    assert.match(result.stderr, /CUZK_CPU is scalr: auto, scalar or baseline/, name);
+    assert.equal(result.stdout, '');
   }
 });
 

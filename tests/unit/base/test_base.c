@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/progress.h"
 #include "base/rand.h"
 #include "base/status.h"
@@ -180,6 +181,28 @@ static void cpu_is_described(void **state) {
     assert_true(cuzk_cpu_count() >= 1);
 }
 
+static void unknown_processors_are_refused(void **state) {
+    (void)state;
+    static const char *const good[] = {"", "auto", "scalar", "baseline"};
+    static const char *const bad[] = {"nonsense", "Scalar", "scalar ", "base", "ifma"};
+    char before[32] = "";
+    const char *now = getenv("CUZK_CPU");
+    cuzk_err err = {0};
+    if (now) snprintf(before, sizeof before, "%s", now);
+    unsetenv("CUZK_CPU");
+    assert_int_equal(cuzk_process_env(&err), CUZK_OK);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        setenv("CUZK_CPU", good[i], 1);
+        assert_int_equal(cuzk_process_env(&err), CUZK_OK);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv("CUZK_CPU", bad[i], 1);
+        assert_int_equal(cuzk_process_env(&err), CUZK_STATUS_USAGE);
+        assert_non_null(strstr(err.msg, "auto, scalar or baseline"));
+    }
+    setenv("CUZK_CPU", before, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_texts_and_exit_codes),
@@ -192,6 +215,7 @@ int main(void) {
         cmocka_unit_test(faults_are_off_by_default),
         cmocka_unit_test(progress_counts_quietly),
         cmocka_unit_test(cpu_is_described),
+        cmocka_unit_test(unknown_processors_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
