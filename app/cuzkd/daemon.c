@@ -69,6 +69,12 @@ static void note_deprecated(void *ctx, const char *path, const char *why) {
     LOG(WARN, "%s is not used any more. %s", path, why);
 }
 
+static void note_unknown(void *ctx, const char *name, const char *meant) {
+    (void)ctx;
+    LOG(WARN, "%s in the environment is no setting%s%s%s", name, meant ? "; did you mean " : "",
+        meant ? meant : "", meant ? "?" : "");
+}
+
 /* Ends of jobs, in the log. On an engine thread. */
 static void job_changed(void *ctx, const cuzk_engine_job *job) {
     static const char *const kinds[] = {
@@ -165,6 +171,7 @@ static cuzk_status start_loop(daemon_state *d, cuzk_err *err) {
 static cuzk_status start(daemon_state *d, cuzk_err *err) {
     CUZK_TRY(open_signals(d, err));
     cuzkd_settings_deprecated(d->settings, note_deprecated, NULL);
+    cuzk_cfg_env_unknown(&cuzkd_table, environ, note_unknown, NULL);
     CUZK_TRY(cuzkd_providers_open(&d->providers, d->settings, d->options->mock, err));
     cuzk_log(d->options->mock ? CUZK_LOG_WARN : CUZK_LOG_INFO, "daemon", NULL, "%s",
              d->providers.what);

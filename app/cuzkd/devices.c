@@ -91,3 +91,10 @@ cuzk_status cuzkd_devices(const cuzk_cfg_list *list, const char *proc, bool cuda
     }
     return CUZK_OK;
 }
+
+cuzk_status cuzkd_devices_check(const cuzk_cfg_list *list, cuzk_err *err) {
+    char words[CUZK_CFG_LIST_ITEMS][CUZKD_DEVICE_WORD];
+    uint32_t n;
+    if (list->n == 0) return CUZK_OK;
+    return cuzkd_devices(list, "", false, words, CUZK_CFG_LIST_ITEMS, &n, err);
+}

@@ -15,4 +15,8 @@ cuzk_status cuzkd_devices(const cuzk_cfg_list *list, const char *proc, bool cuda
                           char words[][CUZKD_DEVICE_WORD], uint32_t room, uint32_t *n,
                           cuzk_err *err) CUZK_MUST_CHECK;
 
+/* Whether every word of the list means a device, and no two the same, as far as that can be told
+ * without looking for them. BAD_INPUT. */
+cuzk_status cuzkd_devices_check(const cuzk_cfg_list *list, cuzk_err *err) CUZK_MUST_CHECK;
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_SETS = 64 };
 
@@ -132,6 +133,12 @@ static int option(int c, char **argv, command_line *l) {
     }
 }
 
+static void note_unknown(void *ctx, const char *name, const char *meant) {
+    (void)ctx;
+    fprintf(stderr, "cuzkd: warning: %s in the environment is no setting%s%s%s\n", name,
+            meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+}
+
 static int print(const command_line *l, const cuzkd_settings *s) {
     cuzk_buf b = CUZK_BUF_INIT;
     switch (l->what) {
@@ -184,5 +191,7 @@ int main(int argc, char **argv) {
     if (st == CUZK_OK)
         st = cuzkd_settings_read(&settings, l.options.file, getenv, l.sets, l.options.n_set, &err);
     if (st != CUZK_OK) return fail(st, &err);
-    return l.what == RUN ? cuzkd_run(&settings, &l.options) : print(&l, &settings);
+    if (l.what == RUN) return cuzkd_run(&settings, &l.options);
+    cuzk_cfg_env_unknown(&cuzkd_table, environ, note_unknown, NULL);
+    return print(&l, &settings);
 }

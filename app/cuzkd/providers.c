@@ -13,7 +13,7 @@ cuzk_status cuzkd_providers_find(const cuzkd_providers *p, const cuzkd_settings 
     const uint32_t n = p->ops.devices->count(p->ops.devices_self);
     for (uint32_t i = 0; i < n; i++) {
         char number[16];
-        const char *name = number;
+        const char *name = p->cpu ? "cpu" : number;
         snprintf(number, sizeof number, "%u", i);
         if (i < s->devices.n) name = s->devices.items[i];
         if (strcmp(bare(name), bare(word)) != 0) continue;
@@ -21,8 +21,8 @@ cuzk_status cuzkd_providers_find(const cuzkd_providers *p, const cuzkd_settings 
         return CUZK_OK;
     }
     return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                        "gpus.reserve: no device %s among %u; name it as gpus.devices does", word,
-                        n);
+                        "gpus.reserve: no device %s among %u%s; name it as gpus.devices does", word,
+                        n, p->cpu ? " (cpu)" : "");
 }
 
 cuzk_status cuzkd_providers_open(cuzkd_providers *out, const cuzkd_settings *s, const char *mock,

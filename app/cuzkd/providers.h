@@ -10,11 +10,12 @@ typedef struct cuzkd_providers {
     cuzk_engine_providers ops;
     void (*free)(void *self);
     void *self;
+    bool cpu;       /* the only device is the CPU, since no GPU was found */
     char what[160]; /* for the log */
 } cuzkd_providers;
 
 /* The number of the device that a word of gpus.reserve means: its place in gpus.devices, or where
- * that is empty its number. BAD_INPUT: there is none such. */
+ * that is empty its number, or "cpu" where there is no GPU. BAD_INPUT: there is none such. */
 cuzk_status cuzkd_providers_find(const cuzkd_providers *p, const cuzkd_settings *s,
                                  const char *word, uint32_t *device, cuzk_err *err) CUZK_MUST_CHECK;
 

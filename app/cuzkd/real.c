@@ -129,6 +129,7 @@ cuzk_status cuzkd_real_open(cuzkd_providers *out, const cuzkd_settings *s, cuzk_
                                        .work_self = r->jobs,
                                        .devices = &cuzk_remote_devices,
                                        .devices_self = r->remote};
+    out->cpu = s->devices.n == 0 && strcmp(r->devices[0], "cpu") == 0;
     int n = snprintf(out->what, sizeof out->what, "devices:");
     for (uint32_t i = 0; i < r->n && n > 0 && (size_t)n < sizeof out->what; i++)
         n += snprintf(out->what + n, sizeof out->what - (size_t)n, " %s", r->devices[i]);

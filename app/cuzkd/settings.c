@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "devices.h"
+
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/hostmem.h"
@@ -133,6 +135,7 @@ cuzk_status cuzkd_settings_check(const cuzkd_settings *s, cuzk_err *err) {
     CUZK_TRY(check_list("daemon.listen", s->listen, err));
     CUZK_TRY(check_list("daemon.status_listen", s->status_listen, err));
     CUZK_TRY(check_security(s, err));
+    CUZK_TRY(cuzkd_devices_check(&s->devices, err));
     for (uint32_t i = 0; i < s->reserve.n; i++) {
         cuzk_engine_kind kind;
         const char *device;

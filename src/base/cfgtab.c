@@ -47,8 +47,9 @@ static const char *leaf(const char *path) {
     return dot ? dot + 1 : path;
 }
 
-/* The known path that is nearest, by the whole path or, in another table, by its last name. */
-static cuzk_status unknown(const cuzk_cfg_table *t, const char *path, cuzk_err *err) {
+/* The known path that is nearest, by the whole path or, in another table, by its last name; NULL
+ * when none is near. */
+static const cuzk_cfg_entry *nearest(const cuzk_cfg_table *t, const char *path) {
     const cuzk_cfg_entry *best = NULL;
     unsigned least = UINT32_MAX;
     for (size_t i = 0; i < t->n; i++) {
@@ -61,8 +62,12 @@ static cuzk_status unknown(const cuzk_cfg_table *t, const char *path, cuzk_err *
             best = &t->entries[i];
         }
     }
-    if (best && least <= 1 + strlen(path) / 4)
-        return BAD(err, "unknown setting `%s`; did you mean `%s`?", path, best->path);
+    return least <= 1 + strlen(path) / 4 ? best : NULL;
+}
+
+static cuzk_status unknown(const cuzk_cfg_table *t, const char *path, cuzk_err *err) {
+    const cuzk_cfg_entry *meant = nearest(t, path);
+    if (meant) return BAD(err, "unknown setting `%s`; did you mean `%s`?", path, meant->path);
     return BAD(err, "unknown setting `%s`", path);
 }
 
@@ -278,6 +283,41 @@ cuzk_status cuzk_cfg_env(const cuzk_cfg_table *t, void *settings, char *(*get)(c
         if (st != CUZK_OK) return cuzk_err_prefix(err, st, "%s", name);
     }
     return CUZK_OK;
+}
+
+/* The path that a name in the environment would stand for, if its first word is a table; or false.
+ */
+static bool path_of(const cuzk_cfg_table *t, const char *name, char path[CUZK_TOML_NAME]) {
+    const size_t prefix = strlen(t->env_prefix), n = strcspn(name, "=");
+    if (strncmp(name, t->env_prefix, prefix) != 0 || n - prefix >= CUZK_TOML_NAME) return false;
+    for (size_t i = prefix; i < n; i++)
+        path[i - prefix] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    path[n - prefix] = '\0';
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t table = strcspn(t->entries[i].path, ".");
+        if (strncmp(path, t->entries[i].path, table) != 0 || path[table] != '_') continue;
+        path[table] = '.';
+        return true;
+    }
+    return false;
+}
+
+void cuzk_cfg_env_unknown(const cuzk_cfg_table *t, char *const *environment,
+                          void (*tell)(void *ctx, const char *name, const char *meant), void *ctx) {
+    char path[CUZK_TOML_NAME], name[2 * CUZK_TOML_NAME], meant[2 * CUZK_TOML_NAME];
+    for (; *environment; environment++) {
+        bool known = false;
+        if (!path_of(t, *environment, path)) continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*environment, "="), *environment);
+        for (size_t i = 0; i < t->n && !known; i++) {
+            env_name(t, &t->entries[i], meant, sizeof meant);
+            known = strcmp(name, meant) == 0;
+        }
+        if (known) continue;
+        const cuzk_cfg_entry *e = nearest(t, path);
+        if (e) env_name(t, e, meant, sizeof meant);
+        tell(ctx, name, e ? meant : NULL);
+    }
 }
 
 /* ---- reload ---- */

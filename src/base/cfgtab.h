@@ -70,6 +70,12 @@ cuzk_status cuzk_cfg_set(const cuzk_cfg_table *t, void *settings, const char *as
 cuzk_status cuzk_cfg_env(const cuzk_cfg_table *t, void *settings, char *(*get)(const char *name),
                          cuzk_err *err) CUZK_MUST_CHECK;
 
+/* Calls tell for each name in the environment that begins like that of a setting (CUZK_GPUS_…) and
+ * is none: a misspelt one, or another program's. meant: the nearest setting's name, or NULL. Both
+ * are gone after the call. */
+void cuzk_cfg_env_unknown(const cuzk_cfg_table *t, char *const *environment,
+                          void (*tell)(void *ctx, const char *name, const char *meant), void *ctx);
+
 /* The first setting that differs between two and may not change while the program runs; NULL: none.
  */
 const char *cuzk_cfg_frozen(const cuzk_cfg_table *t, const void *before, const void *after);

@@ -436,8 +436,19 @@ test('what does not start says why', async (t) => {
   refused(start({ 'daemon.listen': `unix:${join(dir, 'no/s')}` }), 4, /daemon.listen/);
   refused(start({ 'auth.token_file': join(dir, 'none') }), 4, /none/);
   refused(start({ 'gpus.reserve': 'winning_post=cuda:7' }), 3, /no device cuda:7/);
+  refused(start({ 'gpus.devices': 'gpu0' }, '--check-config'), 3, /gpus.devices: `gpu0` is no device/);
   refused(start({}, '--config', join(dir, 'none.toml')), 4, /none.toml/);
   assert.equal(start({}, '--check-config').stdout, 'settings are well-formed\n');
+  // Without a GPU there is no cuda:0 to reserve, and the CPU is not taken for it.
+  if (!existsSync('/proc/driver/nvidia')) {
+    const sets = [`daemon.listen=unix:${join(dir, 's')}`, `daemon.state_dir=${join(dir, 'state')}`, 'gpus.reserve=winning_post=cuda:0'];
+    refused(runProgram(program('cuzkd'), sets.flatMap((s) => ['--set', s])), 3, /no device cuda:0 among 1 \(cpu\)/);
+  }
+  // A misspelt name in the environment is warned of.
+  const misspelt = { ...process.env, CUZK_GPUS_DEVICE: 'cpu' };
+  const warned = runProgram(program('cuzkd'), ['--check-config'], { env: misspelt });
+  assert.deepEqual([warned.status, warned.stdout], [0, 'settings are well-formed\n']);
+  assert.equal(warned.stderr, 'cuzkd: warning: CUZK_GPUS_DEVICE in the environment is no setting; did you mean CUZK_GPUS_DEVICES?\n');
   // A word in the environment is what it says, not merely there.
   for (const [word, status, text] of [
     ['false', 0, /allow_insecure_keys = false/],

@@ -50,8 +50,9 @@ cuzk_status cuzk__shell_refuse(const cuzk_sched_action *a, const char *key, uint
             key, need, limit);
     case CUZK_REASON_NO_DEVICE:
         return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE,
-                            "no device takes this kind of job with key %s: those that could are in "
-                            "quarantine or could not load the key; `cuzk status` says why, and "
+                            "no device takes this kind of job with key %s: they are in quarantine, "
+                            "could not load the key or are reserved for another kind "
+                            "(gpus.reserve); `cuzk status` says why, and "
                             "`cuzk evict %s` has them try again at once, a new job after a minute",
                             key, key);
     default:

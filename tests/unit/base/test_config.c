@@ -339,6 +339,40 @@ static char *bad_environment(const char *name) {
     return strcmp(name, "CUZK_PIPELINE_ENABLED") == 0 ? no : NULL;
 }
 
+static void tell(void *ctx, const char *name, const char *meant) {
+    char *out = ctx;
+    const size_t n = strlen(out);
+    snprintf(out + n, 512 - n, "%s>%s;", name, meant ? meant : "");
+}
+
+static void unknown_names_in_the_environment(void **state) {
+    (void)state;
+    static char words[][48] = {
+        "PATH=/bin",
+        "CUZK_GPUS_DEVICES=0",
+        "CUZK_GPUS_DEVICE=0",
+        "CUZK_ADDR=x",
+        "CUZK_MEMORY_TOTAL_BUGDET=",
+        "CUZK_MEMORY_=1",
+        "CUZK_GPUSDEVICES=",
+        "CUZK_PIPELINE_PORT=tcp://",
+        "CUZK_=",
+        "CUZK",
+    };
+    static char far[400] = "CUZK_GPUS_";
+    memset(far + 10, 'X', sizeof far - 12);
+    char *environment[sizeof words / sizeof *words + 2];
+    char told[512] = "";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        environment[i] = words[i];
+    environment[sizeof words / sizeof *words] = far;
+    environment[sizeof words / sizeof *words + 1] = NULL;
+    cuzk_cfg_env_unknown(&table, environment, tell, told);
+    assert_string_equal(told, "CUZK_GPUS_DEVICE>CUZK_GPUS_DEVICES;"
+                              "CUZK_MEMORY_TOTAL_BUGDET>CUZK_MEMORY_TOTAL_BUDGET;"
+                              "CUZK_MEMORY_>;CUZK_PIPELINE_PORT>;");
+}
+
 static void command_line_and_environment(void **state) {
     (void)state;
     assert_int_equal(cuzk_cfg_env(&table, &now, environment, &err), CUZK_OK);
@@ -399,6 +433,7 @@ int main(void) {
         cmocka_unit_test(sizes_and_durations_are_written),
         cmocka_unit_test_setup(what_is_wrong_is_named, defaults),
         cmocka_unit_test_setup(command_line_and_environment, defaults),
+        cmocka_unit_test(unknown_names_in_the_environment),
         cmocka_unit_test_setup(only_some_settings_change_while_running, defaults),
         cmocka_unit_test_setup(the_example_is_the_default, defaults),
     };

@@ -142,6 +142,8 @@ static void what_is_wrong_is_said(void **state) {
         {"[logging]\nlevel = \"loud\"\n",
          "logging.level is one of error, warn, info, debug, trace"},
         {"[logging]\nformat = \"xml\"\n", "logging.format is one of auto, text, json"},
+        {"[gpus]\ndevices = [\"cpu\", \"gpu0\"]\n", "gpus.devices: `gpu0` is no device"},
+        {"[gpus]\ndevices = [\"0\", \"cuda:0\"]\n", "gpus.devices names cuda:0 twice"},
         {"[gpus]\nreserve = [\"winning=0\"]\n", "wants KIND=DEVICE"},
         {"[gpus]\nreserve = [\"winning_post=\"]\n", "wants KIND=DEVICE"},
         {"[limits]\nrequest_memory = \"1MiB\"\n", "limits.request_memory is less"},
