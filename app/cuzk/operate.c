@@ -200,6 +200,16 @@ static int lend_words(const operation *op, call *c) {
     return -1;
 }
 
+/* Exit code 2: what the first line of the usage asks for, and how many words there are. */
+static int count_words(const operation *op, const call *c) {
+    static const char before[] = "[OPTIONS] ";
+    const char *wants = strstr(op->usage, before);
+    if (op->most == 0 || !wants) return cuzk_cli_usage(op->name, "takes no words");
+    wants += sizeof before - 1;
+    return cuzk_cli_usage(op->name, "wants %.*s, at most %d words, got %d",
+                          (int)strcspn(wants, "\n"), wants, op->most, c->n);
+}
+
 static int operate(const char *name, int argc, char **argv) {
     static const struct option longs[] = {CUZK_REMOTE_LONGS,
                                           CUZK_COMMON_LONGS,
@@ -229,8 +239,7 @@ static int operate(const char *name, int argc, char **argv) {
     }
     o.words = argv + optind;
     o.n = argc - optind;
-    if (o.n < op->least || o.n > op->most)
-        return cuzk_cli_usage(name, op->least ? "wants more, or fewer, words" : "takes no words");
+    if (o.n < op->least || o.n > op->most) return count_words(op, &o);
     if (op->run == run_lend) {
         const int code = lend_words(op, &o);
         if (code >= 0) return code;

@@ -185,6 +185,8 @@ test('usage errors', () => {
     ['bench', 'msm', '--window', '25'],
     ['bench', 'msm', '--factor', '65'],
     ['bench', 'msm', '--step', '0'],
+    ['preload'],
+    ['drain', 'x'],
   ];
   for (const args of cases) {
     const result = cuzk(...args);
@@ -192,6 +194,8 @@ test('usage errors', () => {
     assert.equal(result.stdout, '');
     assert.match(result.stderr, /--help/);
   }
+  assert.match(cuzk('preload').stderr, /^cuzk preload: wants KEY\.\.\., at most 64 words, got 0\n/);
+  assert.match(cuzk('drain', 'x').stderr, /^cuzk drain: takes no words\n/);
   assert.match(cuzk('bench', 'msm', '--window', '3').stderr, /^cuzk bench: --window 3: 4 to 24, or 0\n/);
   // 0 is chosen, and no error of its own
   assert.match(cuzk('bench', 'msm', '--window', '0').stderr, /are for field, ntt, msm, bits and eval/);
