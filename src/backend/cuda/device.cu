@@ -8,6 +8,15 @@ extern "C" {
 #include <stdio.h>
 #include <string.h>
 
+/* "no driver" in place of the runtime's words, which speak of a version of it. */
+static const char *text_of(cudaError_t e) {
+    int version = 0;
+    if (e == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess &&
+        version == 0)
+        return "there is no NVIDIA driver (libcuda.so.1)";
+    return cudaGetErrorString(e);
+}
+
 cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file, int line,
                               cuzk_err *err) {
     if (e == cudaSuccess) return CUZK_OK;
@@ -20,8 +29,8 @@ cuzk_status cuzk__cuda_status(cudaError_t e, const char *what, const char *file,
              e == cudaErrorNoKernelImageForDevice)
         st = CUZK_STATUS_NO_DEVICE;
     const char *base = strrchr(file, '/');
-    return cuzk_err_set(err, st, "CUDA: %s: %s (%s:%d: %s)", cudaGetErrorName(e),
-                        cudaGetErrorString(e), base ? base + 1 : file, line, what);
+    return cuzk_err_set(err, st, "CUDA: %s: %s (%s:%d: %s)", cudaGetErrorName(e), text_of(e),
+                        base ? base + 1 : file, line, what);
 }
 
 cuzk_status cuzk__cuda_check_stage(const cuzk_cuda *dev, size_t coordinate, cuzk_err *err) {
@@ -40,6 +49,15 @@ int cuzk_cuda_device_count(void) {
         return 0;
     }
     return n;
+}
+
+static cuzk_status not_found(const char *which, cuzk_err *err) {
+    int n = 0;
+    const cudaError_t e = cudaGetDeviceCount(&n);
+    if (e == cudaSuccess)
+        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "no CUDA device %s (%d found)", which, n);
+    (void)cudaGetLastError();
+    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "no CUDA device %s: %s", which, text_of(e));
 }
 
 static void uuid_text(char out[48], const cudaDeviceProp *p) {
@@ -63,8 +81,9 @@ cuzk_status cuzk_cuda_find(int *ordinal, const char *uuid, cuzk_err *err) {
         found++;
     }
     if (found == 1) return CUZK_OK;
-    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "%s CUDA device %s (%d found)",
-                        found ? "more than one" : "no", uuid, n);
+    if (found == 0) return not_found(uuid, err);
+    return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "more than one CUDA device %s (%d found)", uuid,
+                        n);
 }
 
 static cuzk_status fill_info(cuzk_cuda *dev, cuzk_err *err) {
@@ -121,9 +140,9 @@ fail:
 
 cuzk_status cuzk_cuda_open(cuzk_cuda **out, int ordinal, cuzk_err *err) {
     *out = NULL;
-    const int n = cuzk_cuda_device_count();
-    if (ordinal < 0 || ordinal >= n)
-        return cuzk_err_set(err, CUZK_STATUS_NO_DEVICE, "no CUDA device %d (%d found)", ordinal, n);
+    char which[16];
+    snprintf(which, sizeof which, "%d", ordinal);
+    if (ordinal < 0 || ordinal >= cuzk_cuda_device_count()) return not_found(which, err);
     return open_handle(out, ordinal, NULL, false, err);
 }
 
