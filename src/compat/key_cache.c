@@ -13,8 +13,8 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/units.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -58,14 +58,17 @@ static struct {
     uint64_t digest_key, clock, hits, loads;
 } cache = {.mu = PTHREAD_MUTEX_INITIALIZER, .loaded = PTHREAD_COND_INITIALIZER};
 
-static size_t env_size(const char *name, size_t otherwise) {
+/* A size, or a number, of the environment; what does not say one is not passed over. */
+static cuzk_status env_size(size_t *out, const char *name, size_t otherwise, cuzk_err *err) {
     const char *text = getenv(name);
-    char *end;
-    if (!text || *text < '0' || *text > '9') return otherwise;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    if (errno || *end) return otherwise;
-    return (size_t)v;
+    uint64_t v;
+    *out = otherwise;
+    if (!text || !*text) return CUZK_OK;
+    if (!cuzk_parse_bytes(text, &v) || v > SIZE_MAX)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "%s is %s: a number, or a size such as 4GiB",
+                            name, text);
+    *out = (size_t)v;
+    return CUZK_OK;
 }
 
 static size_t quarter_of_memory(void) {
@@ -77,8 +80,8 @@ static size_t quarter_of_memory(void) {
 static cuzk_status configure(cuzk_err *err) {
     if (cache.configured) return CUZK_OK;
     CUZK_TRY(cuzk_random(&cache.digest_key, sizeof cache.digest_key, err));
-    cache.max_entries = env_size("CUZK_KEY_CACHE_ENTRIES", DEFAULT_ENTRIES);
-    cache.max_bytes = env_size("CUZK_KEY_CACHE_BYTES", quarter_of_memory());
+    CUZK_TRY(env_size(&cache.max_entries, "CUZK_KEY_CACHE_ENTRIES", DEFAULT_ENTRIES, err));
+    CUZK_TRY(env_size(&cache.max_bytes, "CUZK_KEY_CACHE_BYTES", quarter_of_memory(), err));
     cache.configured = true;
     return CUZK_OK;
 }

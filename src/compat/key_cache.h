@@ -9,7 +9,8 @@
  *
  * Bounds: CUZK_KEY_CACHE_ENTRIES keys (default 8), CUZK_KEY_CACHE_BYTES of copies (default a
  * quarter of the memory; mapped files cost none), from the environment, read once; 0 keeps nothing
- * beyond its use. CUZK_DEVICE (cpu, cuda, cuda:N) is where keys go and proofs are computed.
+ * beyond its use; a value that is no size is an error (USAGE). CUZK_DEVICE (cpu, cuda, cuda:N) is
+ * where keys go and proofs are computed.
  */
 #ifndef CUZK_COMPAT_KEY_CACHE_H
 #define CUZK_COMPAT_KEY_CACHE_H

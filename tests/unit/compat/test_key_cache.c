@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static cuzk_err err;
@@ -75,6 +76,28 @@ static bool is_mapped(const char *path) {
         found |= strstr(line, path) != NULL;
     fclose(maps);
     return found;
+}
+
+/* In a process of its own, before the environment has been read. */
+static void bounds_that_are_none(void **state) {
+    (void)state;
+    static const char *const names[] = {"CUZK_KEY_CACHE_ENTRIES", "CUZK_KEY_CACHE_BYTES"};
+    for (int i = 0; i < 2; i++) {
+        int code;
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            cuzk_cached_key *k;
+            setenv(names[i], "many", 1);
+            const cuzk_status st = cuzk__key_cache_file(&k, ZKEYS[0], &err);
+            const bool named = strstr(err.msg, names[i]) && strstr(err.msg, "many");
+            setenv(names[i], i ? "4GiB" : "3", 1);
+            const cuzk_status good = cuzk__key_cache_file(&k, ZKEYS[0], &err);
+            _exit(st == CUZK_STATUS_USAGE && named && good == CUZK_OK ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &code, 0), child);
+        assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    }
 }
 
 static void a_key_is_loaded_once(void **state) {
@@ -278,6 +301,7 @@ static void one_loads_and_the_others_wait(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_that_are_none), /* first: it forks */
         cmocka_unit_test_setup(a_key_is_loaded_once, empty),
         cmocka_unit_test_setup(failures_are_not_kept, empty),
         cmocka_unit_test_setup(a_replaced_file_is_noticed, empty),
