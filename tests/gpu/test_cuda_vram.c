@@ -120,6 +120,16 @@ static void limits(void **state) {
     cuzk_pool_free(pool);
 }
 
+/* Of a domain whose small tables of transforms take more than the others. */
+static void least_of_small_domains(void **state) {
+    (void)state;
+    static const test_key_shape shape = {CUZK_BN254, 13, 900, 0, CUZK_H_COSET_VALUES, false};
+    test_key k;
+    test_key_make(&k, &shape);
+    (void)least_of(&k.key);
+    test_key_free(&k);
+}
+
 /* What forecasts say of themselves; no device is needed. */
 static void forecasts(void **state) {
     (void)state;
@@ -254,7 +264,8 @@ static void shared(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest without[] = {cmocka_unit_test(forecasts)};
+    const struct CMUnitTest without[] = {cmocka_unit_test(forecasts),
+                                         cmocka_unit_test(least_of_small_domains)};
     test_rng_start();
     const int failed = cmocka_run_group_tests(without, NULL, NULL);
     if (failed) return failed;

@@ -476,6 +476,14 @@ static size_t room_beside(cuzk_gpu_key *k, unsigned share, bool small, size_t ro
     return room > aside ? room - aside : 0;
 }
 
+/* The kind of tables that takes less: of small domains that are not the small ones. */
+static void take_fewer_tables(cuzk_gpu_key *k, size_t room) {
+    (void)room_beside(k, 1, false, room);
+    const size_t large = k->bytes.transforms;
+    (void)room_beside(k, 1, true, room);
+    if (large < k->bytes.transforms) (void)room_beside(k, 1, false, room);
+}
+
 /* share: proofs that may share a pass, at most. */
 static cuzk_status choose(cuzk_gpu_key *k, size_t room, size_t held, uint32_t chunk, unsigned share,
                           cuzk_err *err) {
@@ -495,8 +503,10 @@ static cuzk_status choose(cuzk_gpu_key *k, size_t room, size_t held, uint32_t ch
             if (beside || small) CUZK_TRY(search(k, &near, beside, &best, err));
         }
     }
-    (void)room_beside(k, 1, true, room);
-    if (!best.share) return too_little(k, best.least, held, err);
+    if (!best.share) {
+        take_fewer_tables(k, room);
+        return too_little(k, best.least, held, err);
+    }
     CUZK_TRY(attempt(k, 1u << best.log2[CUZK__LEAN_FULL], 1u << best.log2[CUZK__LEAN_BITS],
                      room_beside(k, best.share, best.small, room), &need, err));
     (void)predict(k, k->lean->ms);
