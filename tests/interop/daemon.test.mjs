@@ -1,6 +1,6 @@
 // cuzkd on mock providers, over gRPC with clients made from its .proto files, and through `cuzk`.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -439,6 +439,10 @@ test('what does not start says why', async (t) => {
   refused(start({ 'gpus.devices': 'gpu0' }, '--check-config'), 3, /gpus.devices: `gpu0` is no device/);
   refused(start({}, '--config', join(dir, 'none.toml')), 4, /none.toml/);
   assert.equal(start({}, '--check-config').stdout, 'settings are well-formed\n');
+  const state = join(dir, 'damaged');
+  mkdirSync(state);
+  writeFileSync(join(state, 'journal.db'), 'no database');
+  refused(start({ 'daemon.state_dir': state }), 4, /`cuzkd --recover`.*journal\.db: damaged/);
   // Without a GPU there is no cuda:0 to reserve, and the CPU is not taken for it.
   if (!existsSync('/proc/driver/nvidia')) {
     const sets = [`daemon.listen=unix:${join(dir, 's')}`, `daemon.state_dir=${join(dir, 'state')}`, 'gpus.reserve=winning_post=cuda:0'];

@@ -309,7 +309,7 @@ static cuzk_status open_all(cuzk_journal *j, bool recover, cuzk_err *err) {
     }
     if (st != CUZK_OK && damaged)
         cuzk_err_prefix(err, st,
-                        "nothing was changed: put back a copy, or let the recover option set the "
+                        "nothing was changed: put back a copy, or let `cuzkd --recover` set the "
                         "journal aside and begin an empty one");
     if (st != CUZK_OK) return st;
     CUZK_TRY(open_db(j, &j->r, DB, false, err));
