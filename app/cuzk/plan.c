@@ -3,6 +3,7 @@
 #include "verbs.h"
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/units.h"
 #include "circuit/circuits.h"
 #include "format/zkey.h"
@@ -79,7 +80,12 @@ static cuzk_status read_figures(figures *f, const options *o, cuzk_err *err) {
         return of_circuit(f, c, err);
     }
     const cuzk_circuit *c = cuzk_keys_circuit_of(o->path, NULL);
-    if (c) return of_circuit(f, c, err);
+    if (c) {
+        cuzk_map file; /* its name says all, but it has to be there */
+        CUZK_TRY(cuzk_map_file(&file, o->path, err));
+        cuzk_map_close(&file);
+        return of_circuit(f, c, err);
+    }
     CUZK_TRY(cuzk_zkey_open(&f->zkey, o->path, CUZK_ZKEY_CHECK_SHAPE, NULL, err));
     cuzk_zkey_proving_key(f->zkey, &f->key);
     return CUZK_OK;

@@ -1,6 +1,6 @@
 // --device: what is asked for is used, or the command fails; nothing falls back.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -104,7 +104,10 @@ test('other words are a wrong use', (t) => {
   assert.deepEqual(readdirSync(dir), []);
 });
 
-test('a plan adds up, fits, and names the least that does; without CUDA it is an error', () => {
+test('a plan adds up, fits, and names the least that does; without CUDA it is an error', (t) => {
+  const dir = scratch(t);
+  const params = 'v28-proof-of-spacetime-fallback-merkletree-poseidon_hasher-8-0-0-'
+    + '0170db1f394b35d995252228ee359194b13199d259380541dc529fb0099096b0.params';
   const plan = (...words) => cuzk('plan', '--json', '--circuit', 'porep-2k', ...words);
   const first = plan('--vram', '8GiB');
   if (first.status !== 0) {
@@ -129,4 +132,8 @@ test('a plan adds up, fits, and names the least that does; without CUDA it is an
   assert.equal(cuzk('prove', '--vram', '1GiB', ...inputs, 'p', 'q').status, 2);
   assert.equal(plan('--vram', 'much').status, 2);
   assert.equal(plan('--partitions', '0').status, 2);
+  const absent = cuzk('plan', join(dir, params));
+  assert.deepEqual([absent.status, /No such file/.test(absent.stderr)], [4, true], absent.stderr);
+  writeFileSync(join(dir, params), '');
+  assert.match(cuzkOk('plan', join(dir, params)).stdout, /^wpost-2k, domain 2\^15/);
 });
