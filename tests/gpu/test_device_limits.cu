@@ -39,6 +39,7 @@ static cuzk_cuda device_of(const chip &c, cuzk__arena *arena) {
     dev.arena = arena;
     dev.ordinal = CUZK__NO_DEVICE;
     dev.info.sms = 100;
+    dev.info.cc_major = c.arch / 10;
     dev.info.sm_threads = c.threads;
     dev.info.sm_shared = (size_t)c.shared << 10;
     dev.info.block_shared = (size_t)c.block << 10;
@@ -137,6 +138,10 @@ static void bins(const cuzk_cuda *dev, const cuzk_cuda_msm_info *info, size_t n,
     expect(sorter.whole >= 2048 && bytes <= dev->info.block_shared + BLOCK_ASIDE &&
                2 * bytes <= dev->info.sm_shared,
            "a bin in a block", arch);
+    const size_t share = (sorter.share + 2 * lows + 1) * 4;
+    expect(sorter.most >= sorter.whole && share + 512 <= dev->info.block_shared &&
+               sorter.cluster >= 1 && sorter.cluster <= (arch < 90 ? 1 : 8),
+           "shares of a large bin", arch);
 }
 
 /* Blocks sum every row and every column of a set's buckets, and have threads for them. */

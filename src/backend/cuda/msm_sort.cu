@@ -21,7 +21,9 @@ enum {
     ITEMS = 8, /* of a thread in a tile */
     WIDE_THREADS = 1024,
     THIN_THREADS = 512, /* where a block has less shared memory */
-    LG_BIN_TARGET = 14  /* digits of a bin: at most so many, where bins suffice */
+    LG_BIN_TARGET = 14, /* digits of a bin: at most so many, where bins suffice */
+    MOST_CLUSTER = 8,   /* blocks, on every chip that has clusters */
+    MOST_UNEVEN = 4     /* times the average: a larger bin is moved by tiles */
 };
 constexpr uint32_t NOTHING = 0xffffffffu;
 
@@ -140,9 +142,9 @@ __global__ __launch_bounds__(COUNT_THREADS, THIS_CHIP.threads / COUNT_THREADS) v
 }
 
 /* One block: start and cursor of each bin from its count, which is in cursor. start[bins + 1]: how
- * many have more than `whole`. */
+ * many have more than `most`. */
 __global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uint32_t bins,
-                                                           uint32_t *start, uint32_t whole) {
+                                                           uint32_t *start, uint32_t most) {
     __shared__ uint32_t warps[SCAN_THREADS / 32];
     uint32_t origin = 0, large = 0;
     for (uint32_t b0 = 0; b0 < bins; b0 += SCAN_THREADS * SCAN_EACH) {
@@ -151,7 +153,7 @@ __global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uin
         for (int k = 0; k < SCAN_EACH; k++) {
             c[k] = b + k < bins ? cursor[b + k] : 0;
             sum += c[k];
-            large += c[k] > whole;
+            large += c[k] > most;
         }
         uint32_t at = origin + prefix_sum<SCAN_THREADS>(sum, warps, &total);
         for (int k = 0; k < SCAN_EACH; k++) {
@@ -173,8 +175,8 @@ struct move_args {
     uint32_t *cursor;      /* likewise */
     uint32_t *next;
     uint32_t *values, *index, *first;
-    const uint32_t *large; /* bins of all sets that have more than `whole` digits */
-    uint32_t whole;
+    const uint32_t *large; /* bins of all sets that have more than `most` digits */
+    uint32_t whole, most, share, cluster;
     uint16_t *low;
     size_t n;
     int lg_bins, lg_low;
@@ -253,6 +255,49 @@ __global__ __launch_bounds__(NT, THIS_CHIP.threads /
     }
 }
 
+template <int NT> __device__ __forceinline__ void clear(uint32_t *count, uint32_t kinds) {
+    for (uint32_t k = threadIdx.x; k < kinds; k += NT)
+        count[k] = 0;
+    __syncthreads();
+}
+
+/* count[k] += the digits with low bits k. */
+template <int NT, int AHEAD>
+__device__ __forceinline__ void count_lows(const uint16_t *low, uint32_t digits, uint32_t *count) {
+    for (uint32_t q0 = 0; q0 < digits; q0 += AHEAD * NT) {
+        uint32_t kind[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const uint32_t q = q0 + k * NT + threadIdx.x;
+            kind[k] = q < digits ? low[q] : NOTHING;
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            (void)claim(count, kind[k]);
+    }
+}
+
+/* The digits' values in order of their low bits: off[k], where those of k begin, becomes where they
+ * end. */
+template <int NT, int AHEAD>
+__device__ __forceinline__ void put_values(const uint16_t *low, const uint32_t *values,
+                                           uint32_t digits, uint32_t *off, uint32_t *value) {
+    for (uint32_t q0 = 0; q0 < digits; q0 += AHEAD * NT) {
+        uint32_t kind[AHEAD], v[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const uint32_t q = q0 + k * NT + threadIdx.x;
+            kind[k] = q < digits ? low[q] : NOTHING;
+            v[k] = q < digits ? values[q] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const uint32_t at = claim(off, kind[k]);
+            if (kind[k] != NOTHING) value[at] = v[k];
+        }
+    }
+}
+
 /* Block b: the digits of bin b to their buckets, and where these begin, if they are not too many.
  */
 template <int NT>
@@ -266,43 +311,154 @@ __global__ __launch_bounds__(NT, THIS_CHIP.threads /
     const size_t bucket = (size_t)blockIdx.x << a.lg_low;
     uint32_t *off = shared, *value = off + lows + 1;
     if (count > a.whole) return;
-    for (uint32_t k = threadIdx.x; k < lows; k += NT)
-        off[k] = 0;
-    __syncthreads();
-    for (uint32_t q0 = 0; q0 < count; q0 += AHEAD * NT) {
-        uint32_t kind[AHEAD];
-#pragma unroll
-        for (uint32_t k = 0; k < AHEAD; k++) {
-            const uint32_t q = q0 + k * NT + threadIdx.x;
-            kind[k] = q < count ? a.low[from + q] : NOTHING;
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < AHEAD; k++)
-            (void)claim(off, kind[k]);
-    }
+    clear<NT>(off, lows);
+    count_lows<NT, AHEAD>(a.low + from, count, off);
     __syncthreads();
     exclusive_scan<NT>(off, lows, warps);
     for (uint32_t k = threadIdx.x; k < lows; k += NT)
         a.first[bucket + k] = start + off[k];
     if (blockIdx.x + 1 == a.bins && threadIdx.x == 0) a.first[bucket + lows] = a.start[a.bins];
     __syncthreads();
-    for (uint32_t q0 = 0; q0 < count; q0 += AHEAD * NT) {
-        uint32_t kind[AHEAD], v[AHEAD];
-#pragma unroll
-        for (uint32_t k = 0; k < AHEAD; k++) {
-            const uint32_t q = q0 + k * NT + threadIdx.x;
-            kind[k] = q < count ? a.low[from + q] : NOTHING;
-            v[k] = q < count ? a.values[from + q] : 0;
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < AHEAD; k++) {
-            const uint32_t at = claim(off, kind[k]);
-            if (kind[k] != NOTHING) value[at] = v[k];
-        }
-    }
+    put_values<NT, AHEAD>(a.low + from, a.values + from, count, off, value);
     __syncthreads();
     for (uint32_t q = threadIdx.x; q < count; q += NT)
         a.index[start + q] = value[q];
+}
+
+/* Shared memory of block j of the cluster, at the place that `own` has in this one's. Chips without
+ * clusters: a block is a cluster. */
+__device__ __forceinline__ uint32_t load_of(const uint32_t *own, uint32_t j) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    uint32_t v;
+    asm volatile("{\n\t.reg .u32 at;\n\t"
+                 "mapa.shared::cluster.u32 at, %1, %2;\n\t"
+                 "ld.shared::cluster.u32 %0, [at];\n\t}"
+                 : "=r"(v)
+                 : "r"((uint32_t)__cvta_generic_to_shared(own)), "r"(j)
+                 : "memory");
+    return v;
+#else
+    (void)j;
+    return *own;
+#endif
+}
+__device__ __forceinline__ void store_to(uint32_t *own, uint32_t j, uint32_t v) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{\n\t.reg .u32 at;\n\t"
+        "mapa.shared::cluster.u32 at, %0, %1;\n\t"
+        "st.shared::cluster.u32 [at], %2;\n\t}" ::"r"((uint32_t)__cvta_generic_to_shared(own)),
+        "r"(j), "r"(v)
+        : "memory");
+#else
+    (void)j;
+    *own = v;
+#endif
+}
+__device__ __forceinline__ void wait_for_cluster() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+/* From the blocks' counts of their digits by bucket: where the buckets begin, which are first, and
+ * where in each of them a block's digits go, which is its cursor. A block does it for a range of
+ * the buckets and for all blocks. room: words for that range, and one. */
+template <int NT>
+__device__ __forceinline__ void divide_buckets(const move_args &a, uint32_t rank, uint32_t start,
+                                               uint32_t *first, const uint32_t *count,
+                                               uint32_t *cursor, uint32_t *room) {
+    __shared__ uint32_t warps[NT / 32], sum;
+    const uint32_t lows = 1u << a.lg_low, each = (lows + a.cluster - 1) / a.cluster;
+    const uint32_t from = rank * each < lows ? rank * each : lows;
+    const uint32_t kinds = from + each < lows ? each : lows - from;
+    wait_for_cluster(); /* until all have counted */
+    for (uint32_t k = threadIdx.x; k < kinds; k += NT) {
+        uint32_t total = 0;
+#pragma unroll 4
+        for (uint32_t j = 0; j < a.cluster; j++)
+            total += load_of(count + from + k, j);
+        room[k] = total;
+    }
+    __syncthreads();
+    exclusive_scan<NT>(room, kinds, warps);
+    if (threadIdx.x == 0) sum = room[kinds];
+    wait_for_cluster(); /* until all have added */
+    uint32_t begin = start;
+    for (uint32_t j = 0; j < rank; j++)
+        begin += load_of(&sum, j);
+    for (uint32_t k = threadIdx.x; k < kinds; k += NT) {
+        uint32_t at = begin + room[k];
+        first[from + k] = at;
+#pragma unroll 4
+        for (uint32_t j = 0; j < a.cluster; j++) {
+            store_to(cursor + from + k, j, at);
+            at += load_of(count + from + k, j);
+        }
+    }
+    wait_for_cluster(); /* until all have read this one's counts and written its cursor */
+}
+
+/* Values in order of their buckets to where those of each bucket go: its cursor. end: where each
+ * ends in value. */
+template <int NT>
+__device__ __forceinline__ void write_runs(const uint32_t *value, uint32_t digits,
+                                           const uint32_t *end, uint32_t kinds,
+                                           const uint32_t *cursor, uint32_t *index) {
+    uint32_t lg = 2; /* of the lanes that share a run: some more than it has digits */
+    while (lg < 5 && kinds << lg < digits + digits / 4)
+        lg++;
+    const uint32_t lane = threadIdx.x & ((1u << lg) - 1);
+    for (uint32_t k = threadIdx.x >> lg; k < kinds; k += NT >> lg) {
+        const uint32_t from = k ? end[k - 1] : 0, to = end[k], at = cursor[k] - from;
+        for (uint32_t p = from + lane; p < to; p += 1u << lg)
+            index[at + p] = value[p];
+    }
+}
+
+/* Cluster b: the digits of bin b to their buckets, if they are too many for a block. Each block
+ * takes as many of them and moves them by shares, as long runs as its shared memory allows: it has
+ * a multiprocessor to itself. */
+template <int NT>
+__global__ __launch_bounds__(NT, 1) void place_large(const __grid_constant__ move_args a) {
+    enum { AHEAD = 8 };
+    extern __shared__ uint32_t shared[];
+    __shared__ uint32_t warps[NT / 32];
+    const uint32_t bin = blockIdx.x / a.cluster, rank = blockIdx.x % a.cluster;
+    const uint32_t lows = 1u << a.lg_low, start = a.start[bin], count = a.start[bin + 1] - start;
+    uint32_t *off = shared, *cursor = off + lows + 1, *value = cursor + lows;
+    if (count <= a.whole || count > a.most) return;
+    const uint32_t own = (uint32_t)((uint64_t)count * rank / a.cluster);
+    const uint32_t digits = (uint32_t)((uint64_t)count * (rank + 1) / a.cluster) - own;
+    const uint32_t from = start - a.start[0] + own;
+    clear<NT>(off, lows);
+    count_lows<NT, AHEAD>(a.low + from, digits, off);
+    divide_buckets<NT>(a, rank, start, a.first + ((size_t)bin << a.lg_low), off, cursor, value);
+    if (bin + 1 == a.bins && rank == 0 && threadIdx.x == 0)
+        a.first[(size_t)a.bins << a.lg_low] = a.start[a.bins];
+    const uint32_t shares = (digits + a.share - 1) / a.share;
+    const uint32_t each = (digits + shares - 1) / shares;
+    for (uint32_t q = 0; q < digits; q += each) {
+        const uint32_t now = q + each < digits ? each : digits - q;
+        if (shares > 1) {
+            clear<NT>(off, lows);
+            count_lows<NT, AHEAD>(a.low + from + q, now, off);
+            __syncthreads();
+        }
+        exclusive_scan<NT>(off, lows, warps);
+        put_values<NT, AHEAD>(a.low + from + q, a.values + from + q, now, off, value);
+        __syncthreads();
+        write_runs<NT>(value, now, off, lows, cursor, a.index);
+        if (q + each >= digits) break;
+        __syncthreads();
+        for (uint32_t k = threadIdx.x; k < lows; k += NT)
+            cursor[k] += off[k] - (k ? off[k - 1] : 0);
+        __syncthreads();
+    }
 }
 
 /* The part of a tile that lies in one bin. Positions are those of the batch. */
@@ -325,12 +481,12 @@ __device__ __forceinline__ bin_part part_at(const move_args &a, uint32_t p, uint
     return {low, p, bin_end < end ? bin_end : end};
 }
 
-/* Whether place_bin() has done it. */
+/* Whether place_bin() or place_large() has done it. */
 __device__ __forceinline__ bool is_placed(const move_args &a, uint32_t bin) {
-    return a.start[bin + 1] - a.start[bin] <= a.whole;
+    return a.start[bin + 1] - a.start[bin] <= a.most;
 }
 
-/* The tile's positions. None if place_bin() has done all that there are. */
+/* The tile's positions. None if they have done all that there are. */
 template <int NT> __device__ __forceinline__ uint2 tile_of(const move_args &a) {
     if (*a.large == 0) return make_uint2(0, 0);
     const uint32_t count = a.start[a.bins] - a.start[0], from = blockIdx.x * (uint32_t)(NT * ITEMS);
@@ -456,6 +612,27 @@ int lg_buckets(const cuzk__msm_shape *s) {
     return s->window - 1;
 }
 
+/* Words of shared memory that place_large() needs beside a share. */
+size_t beside_share(uint32_t lows) {
+    return (size_t)2 * lows + 1;
+}
+
+template <int NT>
+cuzk_status place_larger(const cuzk_cuda *dev, const move_args &a, cuzk_err *err) {
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {a.cluster, 1, 1};
+    cudaLaunchConfig_t how = {};
+    how.gridDim = dim3(a.bins * a.cluster);
+    how.blockDim = dim3(NT);
+    how.dynamicSmemBytes = (beside_share(1u << a.lg_low) + a.share) * 4;
+    how.stream = dev->stream;
+    how.attrs = &cluster;
+    how.numAttrs = a.cluster > 1;
+    CUZK_CUDA(cudaLaunchKernelEx(&how, place_large<NT>, a));
+    return CUZK_OK;
+}
+
 template <int NT>
 cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, size_t digits,
                        cuzk_err *err) {
@@ -466,6 +643,7 @@ cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, 
     CUZK_CUDA_LAUNCHED();
     place_bin<NT><<<a.bins, NT, (lows + 1 + a.whole) * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
+    if (a.most > a.whole) CUZK_TRY(place_larger<NT>(dev, a, err));
     count_buckets<NT><<<tiles, NT, lows * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
     place_buckets<NT><<<a.bins, NT, (lows + 1) * 4, dev->stream>>>(a);
@@ -475,9 +653,10 @@ cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, 
     return CUZK_OK;
 }
 
-template <int NT> cuzk_status allow_shared(size_t bin_bytes, cuzk_err *err) {
+template <int NT> cuzk_status allow_shared(size_t bin_bytes, size_t most_bytes, cuzk_err *err) {
     const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
     CUZK_CUDA(cudaFuncSetAttribute(place_bin<NT>, attr, (int)bin_bytes));
+    CUZK_CUDA(cudaFuncSetAttribute(place_large<NT>, attr, (int)most_bytes));
     CUZK_CUDA(
         cudaFuncSetAttribute(partition<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_BINS, 8)));
     CUZK_CUDA(cudaFuncSetAttribute(scatter<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_LOW, 6)));
@@ -492,6 +671,25 @@ static int least_lg_bins(const cuzk__msm_shape *s) {
 
 bool cuzk__msm_bins_fit(const cuzk__msm_shape *shape, size_t block_shared) {
     return ((size_t)shape->sets << least_lg_bins(shape)) * 4 + COUNT_ASIDE <= block_shared;
+}
+
+/* Where bins of average size are too large for a block: a cluster has as many blocks as hold one,
+ * and a bit more, at once. */
+static void plan_large(const cuzk_cuda *dev, const cuzk__msm_shape *s, size_t digits,
+                       cuzk__msm_sorter *sorter) {
+    const size_t beside = beside_share(1u << (lg_buckets(s) - sorter->lg_bins));
+    const size_t room = (dev->info.block_shared - COUNT_ASIDE) / 4;
+    const size_t average = (digits >> sorter->lg_bins) << (s->narrow > 0);
+    const size_t usual = average + average / 16, most = MOST_UNEVEN * average;
+    sorter->most = sorter->whole;
+    sorter->share = 0;
+    sorter->cluster = 1;
+    if (room < 2 * beside || usual <= sorter->whole) return;
+    sorter->most = (uint32_t)(most < UINT32_MAX ? most : UINT32_MAX);
+    sorter->share = (uint32_t)(room - beside);
+    if (dev->info.cc_major < 9) return;
+    const size_t blocks = (usual + sorter->share - 1) / sorter->share;
+    sorter->cluster = (uint32_t)(blocks < MOST_CLUSTER ? blocks : (size_t)MOST_CLUSTER);
 }
 
 /* Bins of 2^13 to 2^14 digits where there are not too many or too few of them, nor more bins than
@@ -513,11 +711,13 @@ cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     const size_t half = dev->info.sm_shared / 2 - cuzk_gpu::BLOCK_ASIDE;
     const size_t room = half < shared ? half : shared - COUNT_ASIDE;
     sorter->whole = (uint32_t)(room / 4 - ((size_t)1 << (lg_buckets(shape) - lg)) - 1);
+    plan_large(dev, shape, digits, sorter);
     if (dev->ordinal == CUZK__NO_DEVICE) return CUZK_OK;
-    CUZK_CUDA(cudaFuncSetAttribute(bias_scalars, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   (int)(shared - COUNT_ASIDE)));
-    return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(room, err)
-                                           : allow_shared<THIN_THREADS>(room, err);
+    const size_t most = shared - COUNT_ASIDE;
+    CUZK_CUDA(
+        cudaFuncSetAttribute(bias_scalars, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most));
+    return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(room, most, err)
+                                           : allow_shared<THIN_THREADS>(room, most, err);
 }
 
 cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
@@ -549,7 +749,7 @@ cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shap
     bias_scalars<<<grid, COUNT_THREADS, (size_t)a.bins * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
     place_bins<<<1, SCAN_THREADS, 0, dev->stream>>>(sorter->cursor, a.bins, sorter->start,
-                                                    sorter->whole);
+                                                    sorter->most);
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }
@@ -577,6 +777,9 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     a.low = sorter->low;
     a.large = sorter->start + ((size_t)shape->sets << sorter->lg_bins) + 1;
     a.whole = sorter->whole;
+    a.most = sorter->most;
+    a.share = sorter->share;
+    a.cluster = sorter->cluster;
     a.n = shape->n;
     a.lg_bins = sorter->lg_bins;
     a.lg_low = lg_buckets(shape) - sorter->lg_bins;

@@ -4,8 +4,9 @@
  * known before anything is moved: scalars are counted by bins as they are rewritten. Then, for a
  * batch of sets at a time,
  *   partition  every digit that is not 0 goes to its bin: its low bits and its point, 6 bytes
- *   place      points to their buckets, by a block for each bin, in its shared memory
- * and for bins that are too large for that
+ *   place      points to their buckets, by a block for each bin, in its shared memory; where bins
+ *              are too large for that, by a cluster of blocks, each of which moves shares of them
+ * and for bins that are much larger than the average
  *   count      the digits of each bucket, bin by bin
  *   scatter    points to their buckets
  * A block moves a tile: it counts what goes where, takes that much room behind what others took,
@@ -51,6 +52,9 @@ struct cuzk__msm_sorter {
     uint16_t *low;    /* ... and the low bits of their buckets */
     int lg_bins;      /* of a set */
     uint32_t whole;   /* digits of a bin that a block places at once, at most */
+    uint32_t most;    /* digits of a bin that a cluster of blocks places, at most */
+    uint32_t share;   /* digits that each of them places at once, at most */
+    uint32_t cluster; /* its blocks */
     int threads;      /* of a block that moves a tile */
 };
 
