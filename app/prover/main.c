@@ -49,8 +49,10 @@ static cuzk_status run(char **argv, cuzk_err *err) {
     options.check = CUZK_KEY_CHECK_SHAPE;
     CUZK_TRY(cuzk_process_env(err));
     CUZK_TRY(check_distinct(argv + 1, err));
-    CUZK_TRY(cuzk_prover_open(&prover, argv[1], &options, err));
-    cuzk_status st = cuzk_prover_prove_file(prover, argv[2], NULL, &text[0], &text[1], err);
+    cuzk_status st = cuzk_prover_open(&prover, argv[1], &options, err);
+    if (st == CUZK_STATUS_USAGE && options.device) return cuzk_err_prefix(err, st, "CUZK_DEVICE");
+    if (st != CUZK_OK) return st;
+    st = cuzk_prover_prove_file(prover, argv[2], NULL, &text[0], &text[1], err);
     cuzk_prover_free(prover);
     if (st != CUZK_OK) return st;
     st = write_both(argv + 3, text, err);

@@ -178,8 +178,10 @@ static cuzk_status take_circom(cuzk__rpc_submission *s, const Cuzk__V1__SubmitCi
     const size_t len = strlen(m->key);
     if (len == 0 || len >= CUZK_ENGINE_KEY_NAME || !cuzk__rpc_is_utf8((const uint8_t *)m->key, len))
         return cuzk_err_set(err, CUZK_STATUS_BAD_INPUT,
-                            "key: expected the name of a proving key, actual %s",
-                            len ? "none" : "an empty one");
+                            "key: expected the name of a proving key (1 to %d bytes, UTF-8), "
+                            "actual one of %zu%s",
+                            CUZK_ENGINE_KEY_NAME - 1, len,
+                            len && len < CUZK_ENGINE_KEY_NAME ? ", and no UTF-8" : "");
     cuzk_buf_puts(&s->meta, "{\"key\":");
     cuzk__rpc_json(&s->meta, m->key);
     cuzk_buf_puts(&s->meta, "}");

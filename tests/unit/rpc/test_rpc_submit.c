@@ -249,11 +249,21 @@ static void test_circom(void **state) {
     assert_int_equal(cuzk__rpc_read_circom(&s, message, pack(&m), &err), CUZK_STATUS_BAD_INPUT);
     assert_non_null(strstr(err.msg, "wtns: expected a witness"));
     cuzk__rpc_submission_free(&s);
-    m.key = (char *)(uintptr_t) "";
-    cuzk__rpc_submission_init(&s, NULL);
-    assert_int_equal(cuzk__rpc_read_circom(&s, message, pack(&m), &err), CUZK_STATUS_BAD_INPUT);
-    assert_non_null(strstr(err.msg, "key: expected the name"));
-    cuzk__rpc_submission_free(&s);
+    static char longest[CUZK_ENGINE_KEY_NAME + 1], not_utf8[] = "k\xff";
+    memset(longest, 'k', CUZK_ENGINE_KEY_NAME);
+    char empty[] = "";
+    const struct {
+        char *key;
+        const char *said;
+    } keys[] = {{empty, "actual one of 0"}, {longest, "actual one of 96"}, {not_utf8, "no UTF-8"}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        m.key = keys[i].key;
+        cuzk__rpc_submission_init(&s, NULL);
+        assert_int_equal(cuzk__rpc_read_circom(&s, message, pack(&m), &err), CUZK_STATUS_BAD_INPUT);
+        assert_non_null(strstr(err.msg, "key: expected the name"));
+        assert_non_null(strstr(err.msg, keys[i].said));
+        cuzk__rpc_submission_free(&s);
+    }
 }
 
 /* ---- HTTP ---- */
