@@ -30,6 +30,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LOG(level, ...) cuzk_log(CUZK_LOG_##level, "daemon", NULL, __VA_ARGS__)
@@ -73,6 +74,13 @@ static void note_unknown(void *ctx, const char *name, const char *meant) {
     (void)ctx;
     LOG(WARN, "%s in the environment is no setting%s%s%s", name, meant ? "; did you mean " : "",
         meant ? meant : "", meant ? "?" : "");
+}
+
+/* It may be mounted later: no error. */
+static void note_directory(const char *setting, const char *path) {
+    struct stat st;
+    if (*path && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
+        LOG(WARN, "%s: there is no directory %s: no key is found there", setting, path);
 }
 
 /* Ends of jobs, in the log. On an engine thread. */
@@ -172,6 +180,10 @@ static cuzk_status start(daemon_state *d, cuzk_err *err) {
     CUZK_TRY(open_signals(d, err));
     cuzkd_settings_deprecated(d->settings, note_deprecated, NULL);
     cuzk_cfg_env_unknown(&cuzkd_table, environ, note_unknown, NULL);
+    if (!d->options->mock) {
+        note_directory("srs.param_cache", d->settings->param_cache);
+        note_directory("circom.zkey_dir", d->settings->zkey_dir);
+    }
     CUZK_TRY(cuzkd_providers_open(&d->providers, d->settings, d->options->mock, err));
     cuzk_log(d->options->mock ? CUZK_LOG_WARN : CUZK_LOG_INFO, "daemon", NULL, "%s",
              d->providers.what);

@@ -446,7 +446,11 @@ test('what does not start says why', async (t) => {
   // Without a GPU there is no cuda:0 to reserve, and the CPU is not taken for it.
   if (!existsSync('/proc/driver/nvidia')) {
     const sets = [`daemon.listen=unix:${join(dir, 's')}`, `daemon.state_dir=${join(dir, 'state')}`, 'gpus.reserve=winning_post=cuda:0'];
-    refused(runProgram(program('cuzkd'), sets.flatMap((s) => ['--set', s])), 3, /no device cuda:0 among 1 \(cpu\)/);
+    const keys = ['srs.param_cache=/none', `circom.zkey_dir=${program('cuzkd')}`];
+    const result = runProgram(program('cuzkd'), [...sets, ...keys].flatMap((s) => ['--set', s]));
+    refused(result, 3, /no device cuda:0 among 1 \(cpu\)/);
+    assert.match(result.stderr, /srs.param_cache: there is no directory \/none/);
+    assert.match(result.stderr, /circom.zkey_dir: there is no directory \S+cuzkd/);
   }
   // A misspelt name in the environment is warned of.
   const misspelt = { ...process.env, CUZK_GPUS_DEVICE: 'cpu' };
