@@ -4,7 +4,7 @@
 #include "backend/cuda/accumulate_lists.cuh"
 #include "backend/cuda/cub_room.h"
 #include "backend/cuda/msm_reduce.cuh"
-#include "backend/cuda/msm_sort.cuh"
+#include "backend/cuda/msm_tile.cuh"
 #include "backend/cuda/ntt_kernels.cuh"
 #include "backend/cuda/ntt_small.h"
 #include "backend/cuda/sum_ops.cuh"
@@ -144,6 +144,32 @@ static void bins(const cuzk_cuda *dev, const cuzk_cuda_msm_info *info, size_t n,
            "shares of a large bin", arch);
 }
 
+/* Tiles on their way to bins, of one window or of all windows of a table's set: two of them fit on
+ * a multiprocessor, and their digits have numbers. */
+static void tiles(const cuzk_cuda *dev, size_t n, int arch) {
+    for (int window = 4; window <= 24; window++)
+        for (int factor = 1; factor <= 24; factor++) {
+            cuzk__msm_shape s = {};
+            cuzk__msm_sorter sorter = {};
+            cuzk_err err = {};
+            s.n = n;
+            s.window = window;
+            s.sets = 1;
+            s.factor = factor;
+            if (!cuzk__msm_bins_fit(&s, dev->info.block_shared)) continue;
+            expect(cuzk__msm_plan_sort(dev, &s, &sorter, &err) == CUZK_OK, "a sort", arch);
+            const size_t digits = sorter.tile * (size_t)(sorter.again ? factor : 1);
+            const size_t bytes = tile_bytes_of(digits, sorter.lg_bins) + BLOCK_ASIDE;
+            expect(sorter.again == (factor >= 3) && sorter.tile >= 32 && digits <= TILE_MOST &&
+                       2 * bytes <= dev->info.sm_shared,
+                   "a tile of digits", arch);
+            const int part = lg_part_of(window - 1, sorter.lg_bins);
+            expect(part <= 16 && part >= window - 1 - sorter.lg_bins &&
+                       window - 1 - part <= LG_PARTS,
+                   "parts of a tile", arch);
+        }
+}
+
 /* Blocks sum every row and every column of a set's buckets, and have threads for them. */
 static void lines() {
     for (int low = 1; low <= 12; low++)
@@ -182,6 +208,7 @@ static void windows(const chip &c) {
         const unsigned bits = info.window > 13 ? info.window - 13 : 0;
         expect((info.sets * 4 << bits) + 1024 <= dev.info.block_shared, "bins", c.arch);
         bins(&dev, &info, config.n, c.arch);
+        tiles(&dev, config.n, c.arch);
         if (log2n == 27)
             expect(info.window == (c.arch < 80 ? 22u : 24u), "the window of 2^27", c.arch);
     }

@@ -11,20 +11,22 @@ namespace cuzk_gpu {
 template <int NT>
 static __device__ uint32_t prefix_sum(uint32_t v, uint32_t *warps, uint32_t *total) {
     const uint32_t lane = threadIdx.x & 31;
-    uint32_t sum = v, before = 0, all = 0;
+    uint32_t sum = v;
     for (int d = 1; d < 32; d <<= 1) {
         const uint32_t up = __shfl_up_sync(0xffffffffu, sum, d);
         if (lane >= (uint32_t)d) sum += up;
     }
     if (lane == 31) warps[threadIdx.x >> 5] = sum;
     __syncthreads();
-    for (uint32_t w = 0; w < NT / 32; w++) {
-        if (w < threadIdx.x >> 5) before += warps[w];
-        all += warps[w];
+    uint32_t all = lane < NT / 32 ? warps[lane] : 0;
+    for (int d = 1; d < NT / 32; d <<= 1) {
+        const uint32_t up = __shfl_up_sync(0xffffffffu, all, d);
+        if (lane >= (uint32_t)d) all += up;
     }
+    const uint32_t before = __shfl_sync(0xffffffffu, all, (int)(threadIdx.x >> 5) - 1);
+    *total = __shfl_sync(0xffffffffu, all, NT / 32 - 1);
     __syncthreads();
-    *total = all;
-    return before + sum - v;
+    return (threadIdx.x < 32 ? 0 : before) + sum - v;
 }
 
 /* c[k] = c[0] + ... + c[k-1], in shared memory, for k <= count: c[count] becomes the sum of all. */

@@ -270,8 +270,10 @@ static cuzk_status take_sorter(cuzk_cuda_msm *m, cuzk_err *err) {
     uint32_t *words;
     CUZK_TRY(cuzk__msm_plan_sort(m->dev, s, sorter, err));
     const size_t bins = (size_t)s->sets << sorter->lg_bins;
-    CUZK_TRY(take_words(m, &sorter->bias, s->n * 9, err));
-    CUZK_TRY(take_words(m, &sorter->flips, s->n / 32 + 1, err));
+    if (!sorter->again) {
+        CUZK_TRY(take_words(m, &sorter->planes, s->n * 9, err));
+        CUZK_TRY(take_words(m, &sorter->flips, s->n / 32 + 1, err));
+    }
     CUZK_TRY(take_words(m, &sorter->start, bins + 2, err));
     CUZK_TRY(take_words(m, &sorter->cursor, bins, err));
     CUZK_TRY(take_words(m, &sorter->next, (size_t)m->batch * s->buckets, err));
@@ -444,7 +446,7 @@ void cuzk_cuda_msm_free(cuzk_cuda_msm *m) {
     cuzk__msm_sorter *sorter = &m->sorter;
     void *owned[] = {m->table,     m->index,       m->first,      l->offset,     l->key[0],
                      l->key[1],    l->slot[0],     l->slot[1],    l->ranges,     l->unordered,
-                     l->temp,      sorter->bias,   sorter->flips, sorter->start, sorter->cursor,
+                     l->temp,      sorter->planes, sorter->flips, sorter->start, sorter->cursor,
                      sorter->next, sorter->values, sorter->low,   m->turned,     m->chunks,
                      m->sums,      m->acc,         m->prefix,     m->halves,     m->grid,
                      m->result};
@@ -467,12 +469,15 @@ void cuzk_cuda_msm_get_info(const cuzk_cuda_msm *m, cuzk_cuda_msm_info *out) {
 
 static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const void *scalars,
                                cudaEvent_t read, cuzk_err *err) {
-    CUZK_TRY(cuzk__msm_prepare_scalars(m->dev, s, &m->fr->modulus, scalars, &m->sorter, err));
-    if (read) CUZK_CUDA(cudaEventRecord(read, m->dev->stream));
+    const cuzk_u256 *modulus = &m->fr->modulus;
+    CUZK_TRY(cuzk__msm_prepare_scalars(m->dev, s, modulus, scalars, &m->sorter, err));
+    if (read && !m->sorter.again) CUZK_CUDA(cudaEventRecord(read, m->dev->stream));
     for (int set = 0; set < s->sets; set += m->batch) {
         const int count = s->sets - set < m->batch ? s->sets - set : m->batch;
-        CUZK_TRY(cuzk__msm_sort_sets(m->dev, s, set, count, &m->sorter, m->index, m->first, err));
+        CUZK_TRY(cuzk__msm_sort_sets(m->dev, s, modulus, scalars, set, count, &m->sorter, m->index,
+                                     m->first, err));
     }
+    if (read && m->sorter.again) CUZK_CUDA(cudaEventRecord(read, m->dev->stream));
     return CUZK_OK;
 }
 

@@ -3,55 +3,20 @@
 
 #include "backend/cuda/block_scan.cuh"
 #include "backend/cuda/cub_room.h"
+#include "backend/cuda/msm_bins.cuh"
+#include "backend/cuda/msm_digits.cuh"
 
 namespace {
 
-using cuzk_gpu::exclusive_scan;
-using cuzk_gpu::prefix_sum;
-using cuzk_gpu::THIS_CHIP;
+using namespace cuzk_gpu;
 
 enum {
-    MOST_WINDOWS = 64,
-    MOST_LG_BINS = 11,
-    MOST_LG_LOW = 12, /* buckets of a bin */
-    COUNT_THREADS = 1024,
-    COUNT_ASIDE = 1024, /* bytes of shared memory that counts leave */
-    SCAN_THREADS = 1024,
-    SCAN_EACH = 8,
-    ITEMS = 8, /* of a thread in a tile */
-    WIDE_THREADS = 1024,
-    THIN_THREADS = 512, /* where a block has less shared memory */
+    MOST_LG_LOW = 12,   /* buckets of a bin */
+    ITEMS = 8,          /* of a thread in a tile */
     LG_BIN_TARGET = 14, /* digits of a bin: at most so many, where bins suffice */
     MOST_CLUSTER = 8,   /* blocks, on every chip that has clusters */
     MOST_UNEVEN = 4     /* times the average: a larger bin is moved by tiles */
 };
-constexpr uint32_t NOTHING = 0xffffffffu;
-
-/* A window's digits. */
-struct window_of {
-    uint16_t bit;
-    uint8_t width, set;
-    uint32_t base; /* of the base numbers: multiple * stride */
-};
-
-struct scalar_args {
-    cuzk_u256 r, half;  /* modulus, r/2 rounded down */
-    uint64_t bias[5];   /* sum of 2^(c-1) at each window */
-    uint32_t multiples; /* of r that s + k r may have, k among them 0 */
-    const cuzk_u256 *scalars;
-    uint32_t *out, *flips, *counts;
-    size_t n;
-    int windows, lg_bins, lg_low;
-    uint32_t bins; /* of all sets */
-    window_of of[MOST_WINDOWS];
-};
-
-__device__ __forceinline__ bool below(const cuzk_u256 &a, const cuzk_u256 &b) {
-    uint64_t borrow = 0, d;
-    for (int i = 0; i < 4; i++)
-        borrow = cuzk_subb(&d, a.l[i], b.l[i], borrow);
-    return borrow != 0;
-}
 
 /* Adds 1 to c[k] and returns what was there, in order of lanes where a warp's k are all the same;
  * NOTHING for k: leaves it. Every lane of the warp calls it. */
@@ -66,122 +31,15 @@ __device__ __forceinline__ uint32_t claim(uint32_t *c, uint32_t k) {
     return k == NOTHING ? 0 : atomicAdd(c + k, 1u);
 }
 
-/* The digit in the low `width` bits of v: its bucket, or NOTHING for 0. *negative: its sign. */
-__device__ __forceinline__ uint32_t bucket_of(uint32_t v, int width, bool *negative) {
-    const int32_t d = (int32_t)(v & ((1u << width) - 1)) - (1 << (width - 1));
-    *negative = d < 0;
-    return (uint32_t)(d < 0 ? -d : d) - 1;
-}
-
-/* s + k r for a full-size s, with another k for each number i. The scalar is the same modulo r, but
- * where windows have bits to spare its top digit is as random as the others: of few bits, it would
- * put very many points in each of few buckets. */
-__device__ __forceinline__ void spread(uint64_t *s, const scalar_args &a, size_t i) {
-    if (s[3] >> 48 == 0) return; /* small values stay small, and 0 has no digits */
-    const uint64_t k = (uint64_t)((uint32_t)i * 0x9e3779b1u) * a.multiples >> 32;
-    uint64_t carry = 0, high = 0;
-    for (int j = 0; j < 4; j++) {
-        const uint64_t low = k * a.r.l[j] + high; /* k is below 2^24 */
-        high = __umul64hi(k, a.r.l[j]) + (low < high);
-        carry = cuzk_addc(&s[j], s[j], low, carry);
-    }
-    s[4] += high + carry;
-}
-
-/* Signed digits without carries from window to window: s plus 2^(c-1) at each window of c bits has
- * unsigned digits that are the signed ones plus 2^(c-1). They lie in [-2^(c-1), 2^(c-1)); no carry
- * leaves the top window, as s is below half of what all windows hold. Words go to planes, so
- * that a window's digits are read as whole lines. Each block counts its digits by bins. */
-__global__ __launch_bounds__(COUNT_THREADS, THIS_CHIP.threads / COUNT_THREADS) void bias_scalars(
-    const __grid_constant__ scalar_args a) {
-    extern __shared__ uint32_t counts[];
-    for (uint32_t k = threadIdx.x; k < a.bins; k += COUNT_THREADS)
-        counts[k] = 0;
-    __syncthreads();
-    for (size_t i0 = blockIdx.x * (size_t)COUNT_THREADS; i0 < a.n;
-         i0 += gridDim.x * (size_t)COUNT_THREADS) {
-        const size_t i = i0 + threadIdx.x;
-        bool flip = false;
-        uint64_t v[5] = {0, 0, 0, 0, 0};
-        if (i < a.n) {
-            cuzk_u256 s = a.scalars[i];
-            flip = below(a.half, s);
-            if (flip) {
-                uint64_t borrow = 0;
-                for (int k = 0; k < 4; k++)
-                    borrow = cuzk_subb(&s.l[k], a.r.l[k], s.l[k], borrow);
-            }
-            for (int k = 0; k < 4; k++)
-                v[k] = s.l[k];
-            if (a.multiples > 1) spread(v, a, i);
-        }
-        uint64_t carry = 0;
-        for (int k = 0; k < 5; k++) {
-            carry = cuzk_addc(&v[k], v[k], a.bias[k], carry);
-            if (i < a.n && (k < 4 || v[4])) {
-                a.out[(size_t)(2 * k) * a.n + i] = (uint32_t)v[k];
-                if (k < 4) a.out[(size_t)(2 * k + 1) * a.n + i] = (uint32_t)(v[k] >> 32);
-            }
-        }
-        const uint32_t flips = __ballot_sync(0xffffffffu, flip);
-        if ((threadIdx.x & 31) == 0 && i < a.n) a.flips[i / 32] = flips;
-        for (int w = 0; w < a.windows; w++) {
-            const int width = a.of[w].width;
-            bool negative;
-            const uint32_t b = bucket_of((uint32_t)v[0], width, &negative);
-            if (b != NOTHING)
-                atomicAdd(counts + ((uint32_t)a.of[w].set << a.lg_bins) + (b >> a.lg_low), 1u);
-            for (int k = 0; k < 4; k++)
-                v[k] = v[k] >> width | v[k + 1] << (64 - width);
-            v[4] >>= width;
-        }
-    }
-    __syncthreads();
-    for (uint32_t k = threadIdx.x; k < a.bins; k += COUNT_THREADS)
-        if (counts[k]) atomicAdd(a.counts + k, counts[k]);
-}
-
-/* One block: start and cursor of each bin from its count, which is in cursor. start[bins + 1]: how
- * many have more than `most`. */
-__global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uint32_t bins,
-                                                           uint32_t *start, uint32_t most) {
-    __shared__ uint32_t warps[SCAN_THREADS / 32];
-    uint32_t origin = 0, large = 0;
-    for (uint32_t b0 = 0; b0 < bins; b0 += SCAN_THREADS * SCAN_EACH) {
-        const uint32_t b = b0 + threadIdx.x * SCAN_EACH;
-        uint32_t c[SCAN_EACH], sum = 0, total;
-        for (int k = 0; k < SCAN_EACH; k++) {
-            c[k] = b + k < bins ? cursor[b + k] : 0;
-            sum += c[k];
-            large += c[k] > most;
-        }
-        uint32_t at = origin + prefix_sum<SCAN_THREADS>(sum, warps, &total);
-        for (int k = 0; k < SCAN_EACH; k++) {
-            if (b + k < bins) start[b + k] = cursor[b + k] = at;
-            at += c[k];
-        }
-        origin += total;
-    }
-    uint32_t all;
-    (void)prefix_sum<SCAN_THREADS>(large, warps, &all);
-    if (threadIdx.x != 0) return;
-    start[bins] = origin;
-    start[bins + 1] = all;
-}
-
 struct move_args {
-    const uint32_t *bias, *flips, *map;
     const uint32_t *start; /* of the batch's first bin */
-    uint32_t *cursor;      /* likewise */
     uint32_t *next;
     uint32_t *values, *index, *first;
     const uint32_t *large; /* bins of all sets that have more than `most` digits */
     uint32_t whole, most, share, cluster;
     uint16_t *low;
-    size_t n;
     int lg_bins, lg_low;
     uint32_t bins; /* of the batch */
-    window_of of[MOST_WINDOWS];
 };
 
 /* What a tile needs of shared memory: offsets and places of `kinds`, and words of `each` bytes. */
@@ -200,59 +58,6 @@ __device__ __forceinline__ void take_room(uint32_t *off, uint32_t *place, uint32
         if (count) place[k] = atomicAdd(cursor + k, count) - off[k] - origin;
     }
     __syncthreads();
-}
-
-/* Row y of the grid: the digits of one window to their bins. */
-template <int NT>
-__global__ __launch_bounds__(NT, THIS_CHIP.threads /
-                                     NT) void partition(const __grid_constant__ move_args a) {
-    extern __shared__ uint32_t shared[];
-    __shared__ uint32_t warps[NT / 32];
-    const window_of of = a.of[blockIdx.y];
-    const uint32_t bins = 1u << a.lg_bins;
-    uint32_t *off = shared, *place = off + bins + 1, *value = place + bins;
-    uint16_t *low = (uint16_t *)(value + NT * ITEMS), *high = low + NT * ITEMS;
-    for (uint32_t k = threadIdx.x; k <= bins; k += NT)
-        off[k] = 0;
-    __syncthreads();
-    const uint32_t i0 = blockIdx.x * (uint32_t)(NT * ITEMS) + threadIdx.x, n = (uint32_t)a.n;
-    const int shift = of.bit % 32;
-    const bool straddles = shift + of.width > 32;
-    const uint32_t *words = a.bias + (size_t)(of.bit / 32) * a.n;
-    uint32_t key[ITEMS], rank[ITEMS]; /* bucket, top bit: negate */
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const uint32_t i = i0 + k * NT;
-        key[k] = NOTHING;
-        if (i < n) {
-            bool negative;
-            const uint32_t high = straddles ? words[a.n + i] : 0;
-            const uint32_t b =
-                bucket_of(__funnelshift_r(words[i], high, shift), of.width, &negative);
-            const bool flip = a.flips[i / 32] >> (i % 32) & 1;
-            if (b != NOTHING) key[k] = b | (negative != flip ? 0x80000000u : 0);
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        rank[k] = claim(off, key[k] == NOTHING ? NOTHING : (key[k] & 0x7fffffffu) >> a.lg_low);
-    __syncthreads();
-    take_room<NT>(off, place, bins, a.cursor + ((uint32_t)of.set << a.lg_bins), a.start[0], warps);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        if (key[k] == NOTHING) continue;
-        const uint32_t i = i0 + k * NT;
-        const uint32_t b = key[k] & 0x7fffffffu, at = off[b >> a.lg_low] + rank[k];
-        value[at] = (of.base + (a.map ? a.map[i] : i)) | (key[k] & 0x80000000u);
-        low[at] = (uint16_t)(b & ((1u << a.lg_low) - 1));
-        high[at] = (uint16_t)(b >> a.lg_low);
-    }
-    __syncthreads();
-    for (uint32_t p = threadIdx.x; p < off[bins]; p += NT) {
-        const uint32_t to = place[high[p]] + p;
-        a.values[to] = value[p];
-        a.low[to] = low[p];
-    }
 }
 
 template <int NT> __device__ __forceinline__ void clear(uint32_t *count, uint32_t kinds) {
@@ -587,31 +392,6 @@ unsigned blocks_for(size_t items, size_t each) {
     return (unsigned)((items + each - 1) / each);
 }
 
-/* Windows of a set: set, set + sets, ... */
-int windows_of(const cuzk__msm_shape *s, int set) {
-    return (s->windows - set + s->sets - 1) / s->sets;
-}
-
-window_of window_at(const cuzk__msm_shape *s, int w) {
-    const int set = w % s->sets, multiple = w / s->sets;
-    return {(uint16_t)(multiple * s->period + cuzk__msm_first_bit(s, set)),
-            (uint8_t)cuzk__msm_width(s, set), (uint8_t)set,
-            (uint32_t)((size_t)multiple * s->stride)};
-}
-
-/* As many k as keep s + k r below half of what the windows hold, for s <= r/2. */
-uint32_t multiples_of(const cuzk__msm_shape *s, const cuzk_u256 *r) {
-    const window_of top = window_at(s, s->windows - 1);
-    double room = 0.999 / ((double)r->l[3] + 1); /* of 2^(bits-1), in r */
-    for (int bit = 192; bit < top.bit + top.width - 1; bit++)
-        room *= 2;
-    return room < 2 ? 1 : room > 1 << 24 ? 1 << 24 : (uint32_t)room;
-}
-
-int lg_buckets(const cuzk__msm_shape *s) {
-    return s->window - 1;
-}
-
 /* Words of shared memory that place_large() needs beside a share. */
 size_t beside_share(uint32_t lows) {
     return (size_t)2 * lows + 1;
@@ -634,13 +414,9 @@ cuzk_status place_larger(const cuzk_cuda *dev, const move_args &a, cuzk_err *err
 }
 
 template <int NT>
-cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, unsigned rows, size_t digits,
-                       cuzk_err *err) {
-    const uint32_t bins = 1u << a.lg_bins, lows = 1u << a.lg_low;
+cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, size_t digits, cuzk_err *err) {
+    const uint32_t lows = 1u << a.lg_low;
     const unsigned tiles = blocks_for(digits, NT * ITEMS);
-    partition<NT>
-        <<<dim3(blocks_for(a.n, NT * ITEMS), rows), NT, tile_bytes(NT, bins, 8), dev->stream>>>(a);
-    CUZK_CUDA_LAUNCHED();
     place_bin<NT><<<a.bins, NT, (lows + 1 + a.whole) * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
     if (a.most > a.whole) CUZK_TRY(place_larger<NT>(dev, a, err));
@@ -657,8 +433,6 @@ template <int NT> cuzk_status allow_shared(size_t bin_bytes, size_t most_bytes, 
     const cudaFuncAttribute attr = cudaFuncAttributeMaxDynamicSharedMemorySize;
     CUZK_CUDA(cudaFuncSetAttribute(place_bin<NT>, attr, (int)bin_bytes));
     CUZK_CUDA(cudaFuncSetAttribute(place_large<NT>, attr, (int)most_bytes));
-    CUZK_CUDA(
-        cudaFuncSetAttribute(partition<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_BINS, 8)));
     CUZK_CUDA(cudaFuncSetAttribute(scatter<NT>, attr, (int)tile_bytes(NT, 1u << MOST_LG_LOW, 6)));
     return CUZK_OK;
 }
@@ -670,7 +444,7 @@ static int least_lg_bins(const cuzk__msm_shape *s) {
 }
 
 bool cuzk__msm_bins_fit(const cuzk__msm_shape *shape, size_t block_shared) {
-    return ((size_t)shape->sets << least_lg_bins(shape)) * 4 + COUNT_ASIDE <= block_shared;
+    return count_bytes((size_t)shape->sets << least_lg_bins(shape)) + COUNT_ASIDE <= block_shared;
 }
 
 /* Where bins of average size are too large for a block: a cluster has as many blocks as hold one,
@@ -708,50 +482,15 @@ cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     sorter->lg_bins = lg;
     sorter->threads = shared < 96 << 10 ? THIN_THREADS : WIDE_THREADS;
     /* two blocks of place_bin() share a multiprocessor */
-    const size_t half = dev->info.sm_shared / 2 - cuzk_gpu::BLOCK_ASIDE;
+    const size_t half = dev->info.sm_shared / 2 - BLOCK_ASIDE;
     const size_t room = half < shared ? half : shared - COUNT_ASIDE;
     sorter->whole = (uint32_t)(room / 4 - ((size_t)1 << (lg_buckets(shape) - lg)) - 1);
     plan_large(dev, shape, digits, sorter);
+    CUZK_TRY(cuzk__msm_plan_bins(dev, shape, sorter, err));
     if (dev->ordinal == CUZK__NO_DEVICE) return CUZK_OK;
     const size_t most = shared - COUNT_ASIDE;
-    CUZK_CUDA(
-        cudaFuncSetAttribute(bias_scalars, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most));
     return sorter->threads == WIDE_THREADS ? allow_shared<WIDE_THREADS>(room, most, err)
                                            : allow_shared<THIN_THREADS>(room, most, err);
-}
-
-cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
-                                      const cuzk_u256 *modulus, const void *scalars,
-                                      const cuzk__msm_sorter *sorter, cuzk_err *err) {
-    scalar_args a = {};
-    a.r = *modulus;
-    for (int i = 0; i < 4; i++)
-        a.half.l[i] = modulus->l[i] >> 1 | (i < 3 ? modulus->l[i + 1] << 63 : 0);
-    for (int w = 0; w < shape->windows; w++) {
-        a.of[w] = window_at(shape, w);
-        const int bit = a.of[w].bit + a.of[w].width - 1;
-        a.bias[bit / 64] |= (uint64_t)1 << (bit % 64);
-    }
-    a.multiples = multiples_of(shape, modulus);
-    a.scalars = (const cuzk_u256 *)scalars;
-    a.out = sorter->bias;
-    a.flips = sorter->flips;
-    a.counts = sorter->cursor;
-    a.n = shape->n;
-    a.windows = shape->windows;
-    a.lg_bins = sorter->lg_bins;
-    a.lg_low = lg_buckets(shape) - sorter->lg_bins;
-    a.bins = (uint32_t)shape->sets << sorter->lg_bins;
-    const size_t blocks = (a.n + COUNT_THREADS - 1) / COUNT_THREADS,
-                 most = (size_t)dev->info.sms * 2;
-    const unsigned grid = (unsigned)(blocks > most ? most : blocks);
-    CUZK_CUDA(cudaMemsetAsync(sorter->cursor, 0, (size_t)a.bins * 4, dev->stream));
-    bias_scalars<<<grid, COUNT_THREADS, (size_t)a.bins * 4, dev->stream>>>(a);
-    CUZK_CUDA_LAUNCHED();
-    place_bins<<<1, SCAN_THREADS, 0, dev->stream>>>(sorter->cursor, a.bins, sorter->start,
-                                                    sorter->most);
-    CUZK_CUDA_LAUNCHED();
-    return CUZK_OK;
 }
 
 size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int count) {
@@ -761,15 +500,13 @@ size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int coun
     return digits;
 }
 
-cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *shape, int first_set,
+cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
+                                const cuzk_u256 *modulus, const void *scalars, int first_set,
                                 int count, const cuzk__msm_sorter *sorter, uint32_t *index,
                                 uint32_t *first, cuzk_err *err) {
+    CUZK_TRY(cuzk__msm_to_bins(dev, shape, modulus, scalars, first_set, count, sorter, err));
     move_args a = {};
-    a.bias = sorter->bias;
-    a.flips = sorter->flips;
-    a.map = shape->map;
     a.start = sorter->start + ((size_t)first_set << sorter->lg_bins);
-    a.cursor = sorter->cursor + ((size_t)first_set << sorter->lg_bins);
     a.next = sorter->next;
     a.values = sorter->values;
     a.index = index;
@@ -780,19 +517,11 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     a.most = sorter->most;
     a.share = sorter->share;
     a.cluster = sorter->cluster;
-    a.n = shape->n;
     a.lg_bins = sorter->lg_bins;
     a.lg_low = lg_buckets(shape) - sorter->lg_bins;
     a.bins = (uint32_t)count << sorter->lg_bins;
-    unsigned rows = 0;
-    for (int w = 0; w < shape->windows; w++) {
-        const int set = w % shape->sets - first_set;
-        if (set < 0 || set >= count) continue;
-        a.of[rows] = window_at(shape, w);
-        a.of[rows++].set = (uint8_t)set;
-    }
     const size_t digits = cuzk__msm_digits_of(shape, first_set, count);
     CUZK_CUDA(cudaMemsetAsync(sorter->next, 0, (size_t)count * shape->buckets * 4, dev->stream));
-    return sorter->threads == WIDE_THREADS ? move_tiles<WIDE_THREADS>(dev, a, rows, digits, err)
-                                           : move_tiles<THIN_THREADS>(dev, a, rows, digits, err);
+    return sorter->threads == WIDE_THREADS ? move_tiles<WIDE_THREADS>(dev, a, digits, err)
+                                           : move_tiles<THIN_THREADS>(dev, a, digits, err);
 }

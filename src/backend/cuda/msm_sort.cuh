@@ -1,8 +1,8 @@
 /* From scalars to digits sorted by bucket. DESIGN
  *
  * The buckets of a set are cut into 2^lg_bins bins of consecutive numbers. Where a bin begins is
- * known before anything is moved: scalars are counted by bins as they are rewritten. Then, for a
- * batch of sets at a time,
+ * known before anything is moved: digits are counted by bins first. Then, for a batch of sets at a
+ * time,
  *   partition  every digit that is not 0 goes to its bin: its low bits and its point, 6 bytes
  *   place      points to their buckets, by a block for each bin, in its shared memory; where bins
  *              are too large for that, by a cluster of blocks, each of which moves shares of them
@@ -12,8 +12,11 @@
  * A block moves a tile: it counts what goes where, takes that much room behind what others took,
  * and writes runs. Points of a bucket come in any order, so nothing waits for the tile before, and
  * two passes do, where a radix sort by bytes needs three and writes keys in each. Tiles are of
- * equal size whatever the digits are, and a warp whose digits are all the same counts them at once.
- */
+ * equal size whatever the digits are.
+ *
+ * Where a set has one window or two, scalars are rewritten when they are counted, so that a
+ * window's digits are read as whole lines, and a tile is of one window. Where it has more, as with
+ * a table, a tile is of all windows of a set and makes their digits from the scalars again. */
 #ifndef CUZK_BACKEND_CUDA_MSM_SORT_CUH
 #define CUZK_BACKEND_CUDA_MSM_SORT_CUH
 
@@ -43,7 +46,8 @@ static inline int cuzk__msm_first_bit(const struct cuzk__msm_shape *s, int set) 
 }
 
 struct cuzk__msm_sorter {
-    uint32_t *bias;   /* scalars as digits without carries: 9 words of 32 bits by plane */
+    bool again;       /* digits are made from the scalars for each batch, without planes */
+    uint32_t *planes; /* scalars as digits without carries: 9 words of 32 bits by plane */
     uint32_t *flips;  /* one bit a scalar: its digits' signs are reversed */
     uint32_t *start;  /* bins of all sets, and one: where each begins; behind it, bins too large */
     uint32_t *cursor; /* bins of all sets: counts, then where the next digit goes */
@@ -56,6 +60,7 @@ struct cuzk__msm_sorter {
     uint32_t share;   /* digits that each of them places at once, at most */
     uint32_t cluster; /* its blocks */
     int threads;      /* of a block that moves a tile */
+    uint32_t tile;    /* scalars on their way to bins */
 };
 
 /* Whether a block with so many bytes of shared memory can count the digits of all sets by bins:
@@ -66,8 +71,8 @@ bool cuzk__msm_bins_fit(const cuzk__msm_shape *shape, size_t block_shared);
 cuzk_status cuzk__msm_plan_sort(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
                                 cuzk__msm_sorter *sorter, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* Rewrites the scalars so that digits can be read without carries: into sorter->bias, flips; and
- * finds where bins begin. modulus: the scalar field's, for replacing s > r/2 by r - s. */
+/* Finds where bins begin, and writes sorter->planes and flips unless digits are made again.
+ * modulus: the scalar field's. */
 cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
                                       const cuzk_u256 *modulus, const void *scalars,
                                       const cuzk__msm_sorter *sorter,
@@ -77,9 +82,11 @@ cuzk_status cuzk__msm_prepare_scalars(const cuzk_cuda *dev, const cuzk__msm_shap
 size_t cuzk__msm_digits_of(const cuzk__msm_shape *shape, int first_set, int count);
 
 /* Digits of a batch of sets: index words (base number, top bit: negate) sorted by bucket, zeros
- * left out. first[b]: where in index those of bucket b begin, b counted through all sets; the entry
- * behind the batch's last bucket is written too. */
-cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *shape, int first_set,
+ * left out. scalars: as before, read only where digits are made again. first[b]: where in index
+ * those of bucket b begin, b counted through all sets; the entry behind the batch's last bucket is
+ * written too. */
+cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *shape,
+                                const cuzk_u256 *modulus, const void *scalars, int first_set,
                                 int count, const cuzk__msm_sorter *sorter, uint32_t *index,
                                 uint32_t *first, cuzk_err *err) CUZK_MUST_CHECK;
 
