@@ -180,7 +180,8 @@ cuzk_status run_pattern(bits_case *c, const pattern *p, unsigned log2n, unsigned
     int64_t ones;
     CUZK_TRY(make_pattern(c, p, c->n, &ones, &want, err));
     const cuzk_cuda_bits_config cfg = {
-        c->curve->id, c->group, c->n, c->bases, p->slots ? (const uint32_t *)c->slots : NULL, NULL};
+        c->curve->id, c->group, c->n, c->bases, p->slots ? (const uint32_t *)c->slots : NULL,
+        NULL,         false};
     cuzk_cuda_bits *plan;
     CUZK_TRY(cuzk_cuda_bits_new(&plan, c->dev, &cfg, err));
     std::vector<float> ms;
@@ -254,12 +255,9 @@ cuzk_status partition(cuzk_cuda *dev, const bench_options &o, bench_report *rep,
     void *scratch = NULL;
     size_t scratch_bytes = 0;
     for (int k = 0; k < 3; k++) {
-        cuzk_cuda_bits_config cfg = {CUZK_BLS12_381,
-                                     CUZK_G1,
-                                     sizes[k],
-                                     c.bases,
-                                     k == 2 ? (const uint32_t *)c.slots : NULL,
-                                     NULL};
+        cuzk_cuda_bits_config cfg = {
+            CUZK_BLS12_381, CUZK_G1, sizes[k], c.bases, k == 2 ? (const uint32_t *)c.slots : NULL,
+            NULL,           false};
         if (k == 0) {
             scratch_bytes = cuzk_cuda_bits_scratch(dev, &cfg);
             CUZK_TRY(cuzk_cuda_alloc(dev, &scratch, scratch_bytes, err));

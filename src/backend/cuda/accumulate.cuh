@@ -209,6 +209,27 @@ static __device__ __noinline__ resolved<E> tangent_numerator(const uint4 *acc, s
     return r;
 }
 
+/* The thread's number, read each time: kept in a register, it would push others out of them. */
+CUZK_GPU_D uint32_t own_number() {
+    uint32_t t;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
+    return t;
+}
+
+/* Blocks that share a multiprocessor have rounds alike: beginning together, they would come to
+ * their inversions together, and nothing would go on beside them. */
+CUZK_GPU_D void begin_later(uint32_t ns) {
+    if (own_number() == 0) {
+        uint64_t from, now;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(from));
+        do {
+            __nanosleep(500);
+            asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        } while (now - from < ns);
+    }
+    __syncthreads();
+}
+
 /* Layout of a thread's shared memory: five coordinates, and the running inverse of backward(),
  * which would not stay in registers through five products (but see stage_bytes). */
 template <class E, int NT> struct stage {
@@ -466,6 +487,83 @@ template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t ba
         get_shared<N, NT>(x, base + t * 16);
         __syncthreads();
     }
+}
+
+/* x of each thread becomes its inverse: block_invert() with fewer products on its path. Products
+ * are halved down to 32 values, which `warp` multiplies and inverts; meanwhile the other warps go
+ * down again, from each product's complement, the product of all that it leaves out, to the
+ * complements of its two halves. The inverse of all times the complement of x is the inverse of x:
+ * after the inversion one product is left to do. What is derived from the thread's number is
+ * derived each time: hoisted out of the loop around it, it would take registers from the loops
+ * beside it. */
+template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t area, int warp) {
+    constexpr int N = E::N, WORKERS = NT / 32 - 1;
+    constexpr uint32_t AREA = stage<E, NT>::SIZE;
+    __shared__ uint32_t inverse[E::LANES][N];
+    const int t = (int)own_number(), lane = t & 31;
+    uint32_t y[N], base;
+    asm volatile("mov.u32 %0, %1;" : "=r"(base) : "r"(area));
+    E::settle(x);
+    put_shared<N, NT>(base + t * 16, x);
+    __syncthreads();
+    uint32_t level = base, next = base + AREA; /* products of 2 * half values, of half of them */
+#pragma unroll 1
+    for (int half = NT / 2; half >= 32; half >>= 1) {
+        if (t < half) {
+            get_shared<N, NT>(x, level + t * 16);
+            get_shared<N, NT>(y, level + (t + half) * 16);
+            E::mul(x, x, y);
+            put_shared<N, NT>(next + t * 16, x);
+        }
+        level = next;
+        next += half * 16;
+        __syncthreads();
+    }
+    const int worker = (t >> 5) - ((t >> 5) > warp);
+    if (t >> 5 == warp || worker == 0) {
+        uint32_t others[N];
+        get_shared<N, NT>(x, level + lane * 16);
+#pragma unroll 1
+        for (int j = E::LANES; j < 32; j <<= 1) {
+            CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = __shfl_xor_sync(WARP_ALL, x[k], j);
+            if (t >> 5 != warp) {
+                if (j == E::LANES)
+                    copy_words<N>(others, y);
+                else
+                    E::mul(others, others, y);
+            }
+            E::mul(x, x, y);
+        }
+        if (t >> 5 != warp) put_shared<N, NT>(base + 2 * AREA + lane * 16, others);
+    }
+    if (t >> 5 == warp) {
+        E::invert(x, base + 3 * AREA);
+        if (lane < E::LANES) {
+            CUZK_UNROLL for (int k = 0; k < N; k++) inverse[lane % E::LANES][k] = x[k];
+        }
+    } else {
+        uint32_t parent = base + 2 * AREA;
+#pragma unroll 1
+        for (int half = 32; half < NT; half <<= 1) {
+            const bool last = 2 * half == NT;
+            const uint32_t above = last ? base : level - 2 * half * 16;
+            const uint32_t child = last ? base + 4 * AREA : parent + half * 16;
+            asm volatile("bar.sync 1, %0;" ::"n"(WORKERS * 32) : "memory");
+            for (int v = worker; v < half / 16; v += WORKERS) {
+                const int k = v * 32 + lane;
+                get_shared<N, NT>(x, parent + (k & (half - 1)) * 16);
+                get_shared<N, NT>(y, above + (k ^ half) * 16);
+                E::mul(x, x, y);
+                put_shared<N, NT>(child + k * 16, x);
+            }
+            level = above;
+            parent = child;
+        }
+    }
+    __syncthreads();
+    CUZK_UNROLL for (int k = 0; k < N; k++) y[k] = inverse[t % E::LANES][k];
+    get_shared<N, NT>(x, base + 4 * AREA + t * 16);
+    E::mul(x, x, y);
 }
 
 /* The first element of a list, or infinity; any: false when there is none. */

@@ -13,7 +13,10 @@
 
 namespace cuzk_gpu {
 
-enum { CHOOSE_ROUNDS = 8 }; /* that a block should have, before it takes more accumulators */
+enum {
+    CHOOSE_ROUNDS = 8, /* that a block should have, before it takes more accumulators */
+    CHOOSE_LONG = 16   /* accumulators a thread of long rounds */
+};
 
 struct choose_args {
     const uint4 *points;
@@ -24,7 +27,8 @@ struct choose_args {
     uint4 *acc, *prefix; /* scratch: grid * most * NT coordinates pairs, and coordinates */
     unsigned *counter;   /* zero at launch */
     int most;            /* accumulators a thread */
-    int sms;
+    int sms;             /* multiprocessors: blocks b and b + sms share one */
+    uint32_t stagger;    /* nanoseconds after which the next of these begins, if rounds are long */
 };
 
 #ifdef __CUDACC__
@@ -58,6 +62,8 @@ __launch_bounds__(NT,
     }
     __syncthreads();
     const volatile int *m = &shared_m; /* read again where it is used: registers are short */
+    if (a.stagger && *m >= CHOOSE_LONG && blockIdx.x >= (uint32_t)a.sms)
+        begin_later(blockIdx.x / a.sms * a.stagger);
     choose_cursor<E, NT> lists = {{a, blockIdx.x * (uint32_t)*m}, 0};
     lists.first = lists.home * ROW + t / E::LANES;
     for (int i = 0; i < *m; i++)
@@ -70,9 +76,8 @@ __launch_bounds__(NT,
         lists.first = (uint32_t)first + t / E::LANES;
         uint32_t inv[E::N];
         forward<E, NT>(inv, lists, *m, s);
-        block_invert<E, NT>(
-            inv, base,
-            (int)(blockIdx.x / a.sms % (NT / 32))); /* its barriers also protect shared_chunk */
+        /* its barriers also protect shared_chunk */
+        block_inverse<E, NT>(inv, base, (int)(blockIdx.x / a.sms % (NT / 32)));
         backward<E, NT>(inv, lists, *m, s);
     }
     for (int i = 0; i < *m; i++)

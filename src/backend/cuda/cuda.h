@@ -165,6 +165,7 @@ typedef struct cuzk_cuda_bits_config {
     const uint32_t *slots; /* device: base j is chosen by bit slots[j]; NULL: by bit j */
     void *scratch;         /* device, 256-byte aligned, cuzk_cuda_bits_scratch bytes; plans whose
                               sums run on one stream may share it. NULL: the plan takes its own */
+    bool lists;            /* sums of lists only: scratch has no room to choose bases by bits */
 } cuzk_cuda_bits_config;
 
 /* Device bytes of scratch that such a sum works in; 0 when CUDA fails. */

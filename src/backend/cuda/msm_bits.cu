@@ -17,7 +17,7 @@ extern "C" {
 
 using cuzk_gpu::choose_args;
 
-enum { BITS_LEVELS = 3 };
+enum { BITS_LEVELS = 3, BITS_STAGGER = 20000 /* nanoseconds */ };
 static const size_t BITS_MOST = 32; /* accumulators a thread */
 
 /* Where things are in the scratch, and what a sum of at most n points needs. */
@@ -62,8 +62,9 @@ size_t place(bits_layout *l, size_t bytes) {
 }
 
 /* A level leaves at most max(n / CHOOSE_ROUNDS, one a thread) points. */
-cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g, size_t n, bits_layout *l,
-                    cuzk_err *err) {
+cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g,
+                    const cuzk_cuda_bits_config *c, bits_layout *l, cuzk_err *err) {
+    const size_t n = c->n;
     *l = {};
     l->grid = dev->info.sms * g->blocks(dev);
     const size_t threads = (size_t)(l->grid * g->threads), most = threads * BITS_MOST;
@@ -79,11 +80,13 @@ cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g, size_t 
     }
     const size_t each = n / (threads * cuzk_gpu::CHOOSE_ROUNDS);
     const size_t accumulators = threads * (each < 1 ? 1 : each > BITS_MOST ? BITS_MOST : each);
-    if (dev->ordinal == CUZK__NO_DEVICE)
+    if (c->lists)
+        l->temp_bytes = 0;
+    else if (dev->ordinal == CUZK__NO_DEVICE)
         l->temp_bytes = cuzk__cub_scan_room(n);
     else
         CUZK_CUDA(select(NULL, &l->temp_bytes, chosen{}, NULL, NULL, n, 0));
-    l->index = place(l, n * 4);
+    l->index = place(l, c->lists ? 0 : n * 4);
     l->temp = place(l, l->temp_bytes);
     l->acc = place(l, accumulators * g->point_bytes);
     l->prefix = place(l, accumulators * g->point_bytes / 2);
@@ -100,7 +103,7 @@ cuzk_status lay_out(const cuzk_cuda *dev, const cuzk__cuda_group_ops *g, size_t 
 size_t cuzk_cuda_bits_scratch(const cuzk_cuda *dev, const cuzk_cuda_bits_config *c) {
     bits_layout l;
     cuzk_err err = {};
-    if (lay_out(dev, cuzk__cuda_group(c->curve, c->group), c->n, &l, &err) != CUZK_OK) return 0;
+    if (lay_out(dev, cuzk__cuda_group(c->curve, c->group), c, &l, &err) != CUZK_OK) return 0;
     return l.bytes;
 }
 
@@ -117,7 +120,7 @@ cuzk_status cuzk_cuda_bits_new(cuzk_cuda_bits **out, cuzk_cuda *dev, const cuzk_
     p->g = cuzk__cuda_group(c->curve, c->group);
     p->config = *c;
     CUZK_TRY_GOTO(p->g->prepare(dev, err), fail);
-    CUZK_TRY_GOTO(lay_out(dev, p->g, c->n, &p->at, err), fail);
+    CUZK_TRY_GOTO(lay_out(dev, p->g, c, &p->at, err), fail);
     if (!c->scratch) CUZK_TRY_GOTO(cuzk_cuda_alloc(dev, &p->owned, p->at.bytes, err), fail);
     p->scratch = (char *)(c->scratch ? c->scratch : p->owned);
     CUZK_CUDA_GOTO(cudaMallocHost(&p->host_result, p->g->xyzz_bytes), fail);
@@ -138,6 +141,8 @@ void cuzk_cuda_bits_free(cuzk_cuda_bits *p) {
 }
 
 cuzk_status cuzk_cuda_bits_queue(cuzk_cuda_bits *p, const uint64_t *bits, cuzk_err *err) {
+    if (p->config.lists)
+        return cuzk_err_set(err, CUZK_STATUS_USAGE, "a plan for lists does not choose by bits");
     uint32_t *index = (uint32_t *)(p->scratch + p->at.index);
     uint32_t *counts = (uint32_t *)(p->scratch + p->at.counts);
     const chosen which = {bits, p->config.slots};
@@ -171,6 +176,7 @@ cuzk_status cuzk__cuda_bits_queue_list(cuzk_cuda_bits *p, const uint32_t *index,
         a.counter = dev->counters + i;
         a.most = (int)BITS_MOST;
         a.sms = dev->info.sms;
+        a.stagger = BITS_STAGGER;
         CUZK_TRY(p->g->choose(dev, &a, l->grid, err));
         points = a.out;
     }

@@ -124,8 +124,8 @@ struct cuzk__gpu_work {
     pthread_mutex_t lock; /* held while a proof is queued; after cuzk_gpu_backend.loading */
     cuzk__arena arena;    /* as large as the keys that are attached want it */
     cuzk_cuda *main, *aux[2], *lane[CUZK__QUERIES]; /* aux: beside main, for small transforms */
-    cudaStream_t end;                               /* sums of ones; behind each proof's last sum */
-    /* Of keys whose sums share the device: H's lists are made; a sum of ones has ended. */
+    cuzk_cuda *end;                                 /* sums of ones; behind each proof's last sum */
+    /* Of keys whose sums share the device: H's lists are made. A sum of ones has ended. */
     cudaEvent_t made, listed[CUZK__QUERIES];
     cudaEvent_t read[CUZK__QUERIES];   /* a sum has read what main wrote for it, and the witness */
     cudaEvent_t done[CUZK__DONE_RING]; /* a proof's end, by its number */
@@ -201,7 +201,8 @@ struct cuzk__gpu_lane {
     uint32_t *counts, *list, *map; /* map: sorted only */
     void *rest, *partial, *last;
     cuzk_cuda_msm *msm;
-    cuzk_cuda_bits *many; /* sums the list where it may be long; NULL: partial and last */
+    /* Sums the list where it may be long, on the work's stream `end`; NULL: partial and last. */
+    cuzk_cuda_bits *many;
 };
 
 /* The work memory as one key divides it. */
@@ -209,6 +210,7 @@ struct cuzk__gpu_view {
     bool ready;
     char *plain; /* of compact systems, whose witness is in Montgomery form; else NULL */
     char *abc;   /* three vectors, two of a folded key */
+    void *many;  /* scratch of all sums of long lists, which come one after another */
     cuzk__gpu_lane lane[CUZK__QUERIES];
 };
 

@@ -256,22 +256,31 @@ static const char *plain_of(const cuzk_gpu_slot *s) {
     return view_of(s)->plain ? view_of(s)->plain : s->full;
 }
 
+/* The sum of a long list, beside its lane, on the stream where all of them follow one another. */
+static cuzk_status queue_many(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
+    const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
+    const cuzk__gpu_work *w = work_of(s);
+    CUZK_CUDA(cudaStreamWaitEvent(w->end->stream, lane_event(s, id, LANE_COUNTED), 0));
+    CUZK_TRY(
+        cuzk__cuda_bits_queue_list(lane->many, lane->list, lane->counts, s->result[id].last, err));
+    CUZK_CUDA(cudaEventRecord(w->listed[id], w->end->stream));
+    return CUZK_OK;
+}
+
 /* The sum of listed points, on its way to the host: on the lane's stream, or that of dev. */
 static cuzk_status queue_list_sum(cuzk_gpu_slot *s, cuzk__query_id id, const cuzk_cuda *dev,
                                   cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
     const cuzk__gpu_lane *lane = &view_of(s)->lane[id];
     const cuzk__gpu_result *to = &s->result[id];
-    if (lane->many)
-        return cuzk__cuda_bits_queue_list(lane->many, lane->list, lane->counts, to->last, err);
     CUZK_TRY(q->ops->sum(dev, q->points, lane->list, lane->counts, lane->partial, lane->last, err));
     CUZK_CUDA(
         cudaMemcpyAsync(to->last, lane->last, last_bytes(q), cudaMemcpyDeviceToHost, dev->stream));
     return CUZK_OK;
 }
 
-/* Chooses the points of a list, and queues their sum, unless a sorted sum goes first: that takes
- * longer, and much of it leaves the device room for others. */
+/* Chooses the points of a list, and queues their sum: a short one's not if a sorted sum goes first,
+ * which takes longer, and much of it leaves the device room for others. */
 static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *scalars,
                               cuzk_err *err) {
     const cuzk__gpu_query *q = &key_of(s)->query[id];
@@ -299,7 +308,16 @@ static cuzk_status queue_list(cuzk_gpu_slot *s, cuzk__query_id id, const void *s
     }
     CUZK_CUDA(cudaEventRecord(work_of(s)->read[id], dev->stream));
     s->bytes_out += lane->many ? q->ops->xyzz_bytes : last_bytes(q);
+    if (lane->many) return queue_many(s, id, err);
     return lane->msm ? CUZK_OK : queue_list_sum(s, id, dev, err);
+}
+
+/* The sum's end, once that of its list has come if it is made aside. */
+static cuzk_status end_lane(const cuzk_gpu_slot *s, cuzk__query_id id, bool aside, cuzk_err *err) {
+    const cudaStream_t stream = view_of(s)->lane[id].dev->stream;
+    if (aside) CUZK_CUDA(cudaStreamWaitEvent(stream, work_of(s)->listed[id], 0));
+    CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), stream));
+    return CUZK_OK;
 }
 
 /* One sum after `after`; a sorted one is driven later. */
@@ -313,8 +331,7 @@ static cuzk_status queue_sum(cuzk_gpu_slot *s, cuzk__query_id id, cudaEvent_t af
     if (key_of(s)->shares && lane->rest)
         CUZK_CUDA(cudaMemsetAsync(lane->rest, 0, (size_t)q->n_full * 32, stream));
     if (cuzk__gpu_is_listed(id, q)) CUZK_TRY(queue_list(s, id, scalars, err));
-    if (!q->msm) CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), stream));
-    return CUZK_OK;
+    return q->msm ? CUZK_OK : end_lane(s, id, lane->many, err);
 }
 
 /* The witness from its free values. It is the slot's, so the proof before need not have ended. */
@@ -439,14 +456,14 @@ struct drive_job {
     cuzk_err err[CUZK__QUERIES];
 };
 
-/* The sum of a list beside the sorted one. */
+/* The sum of a short list beside the sorted one. */
 static cuzk_status queue_list_aside(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err) {
     const cuzk__gpu_work *w = work_of(s);
     cuzk_cuda aside = *view_of(s)->lane[id].dev;
-    aside.stream = w->end;
-    CUZK_CUDA(cudaStreamWaitEvent(w->end, lane_event(s, id, LANE_COUNTED), 0));
+    aside.stream = w->end->stream;
+    CUZK_CUDA(cudaStreamWaitEvent(aside.stream, lane_event(s, id, LANE_COUNTED), 0));
     CUZK_TRY(queue_list_sum(s, id, &aside, err));
-    CUZK_CUDA(cudaEventRecord(w->listed[id], w->end));
+    CUZK_CUDA(cudaEventRecord(w->listed[id], aside.stream));
     return CUZK_OK;
 }
 
@@ -465,28 +482,25 @@ static cuzk_status drive_sum(cuzk_gpu_slot *s, cuzk__query_id id, cuzk_err *err)
     cuzk__gpu_result *to = &s->result[id];
     cuzk__msm_turn turns;
     const cuzk__msm_turn *turn = turn_of(s, id, &turns);
+    bool aside = false;
     CUZK_CUDA(cudaSetDevice(lane->dev->ordinal));
     if (id == CUZK__Q_H) {
         CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, view_of(s)->abc, NULL,
                                       (size_t)1 << data_of(s)->log2_domain, work_of(s)->read[id],
                                       turn, to->sorted, &to->any, err));
     } else {
-        const bool aside = turn && !lane->many;
         size_t n = key_of(s)->query[id].n_full;
-        if (aside) CUZK_TRY(queue_list_aside(s, id, err));
+        aside = turn || lane->many;
+        if (aside && !lane->many) CUZK_TRY(queue_list_aside(s, id, err));
         if (!turn) {
             CUZK_CUDA(cudaEventSynchronize(lane_event(s, id, LANE_COUNTED)));
             n = to->counts[1];
         }
         CUZK_TRY(cuzk__cuda_msm_queue(lane->msm, lane->rest, lane->map, n, NULL, turn, to->sorted,
                                       &to->any, err));
-        if (aside)
-            CUZK_CUDA(cudaStreamWaitEvent(lane->dev->stream, work_of(s)->listed[id], 0));
-        else
-            CUZK_TRY(queue_list_sum(s, id, lane->dev, err));
+        if (!aside) CUZK_TRY(queue_list_sum(s, id, lane->dev, err));
     }
-    CUZK_CUDA(cudaEventRecord(lane_event(s, id, LANE_END), lane->dev->stream));
-    return CUZK_OK;
+    return end_lane(s, id, aside, err);
 }
 
 /* The longest first, and H before those that wait for it (turn_of). */

@@ -29,7 +29,7 @@ cuzk_status cuzk__gpu_work_open(cuzk_gpu_backend *b, cuzk_err *err) {
     for (int id = 0; id < CUZK__QUERIES; id++)
         CUZK_TRY(cuzk__cuda_open_lane(&w->lane[id], b->dev, id == CUZK__Q_H || id == CUZK__Q_B2,
                                       err)); /* the longest */
-    CUZK_CUDA(cudaStreamCreateWithFlags(&w->end, cudaStreamNonBlocking));
+    CUZK_TRY(cuzk__cuda_open_lane(&w->end, b->dev, false, err));
     for (cudaEvent_t &e : w->read)
         CUZK_CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     CUZK_CUDA(cudaEventCreateWithFlags(&w->made, cudaEventDisableTiming));
@@ -47,7 +47,7 @@ void cuzk__gpu_work_drain(const cuzk__gpu_work *w) {
         if (aux) (void)cudaStreamSynchronize(aux->stream);
     for (const cuzk_cuda *lane : w->lane)
         if (lane) (void)cudaStreamSynchronize(lane->stream);
-    if (w->end) (void)cudaStreamSynchronize(w->end);
+    if (w->end) (void)cudaStreamSynchronize(w->end->stream);
 }
 
 /* ---- views ---- */
@@ -56,8 +56,36 @@ static cuzk_status take(cuzk_cuda *dev, void *pointer, size_t bytes, cuzk_err *e
     return cuzk_cuda_alloc(dev, (void **)pointer, bytes, err);
 }
 
+static cuzk_cuda_bits_config many_of(const cuzk_gpu_key *k, const cuzk__gpu_query *q) {
+    cuzk_cuda_bits_config c = {};
+    c.curve = k->base.key->curve->id;
+    c.group = q->group;
+    c.n = q->n;
+    c.bases = q->points;
+    c.lists = true;
+    return c;
+}
+
+static bool has_many(const cuzk_gpu_key *k, int id) {
+    return cuzk__gpu_is_listed(id, &k->query[id]) && cuzk__gpu_sums_many(&k->query[id]);
+}
+
+/* Scratch for the longest of the sums of long lists. */
+static cuzk_status lay_out_many(const cuzk_gpu_key *k, cuzk__gpu_view *v, cuzk_err *err) {
+    cuzk_cuda *dev = v->lane[0].dev;
+    size_t most = 0;
+    for (int id = 0; id < CUZK__QUERIES; id++) {
+        if (!has_many(k, id)) continue;
+        const cuzk_cuda_bits_config c = many_of(k, &k->query[id]);
+        const size_t bytes = cuzk_cuda_bits_scratch(dev, &c);
+        if (bytes == 0) return cuzk_err_set(err, CUZK_STATUS_BUG, "no scratch for %zu points", c.n);
+        if (most < bytes) most = bytes;
+    }
+    return most ? take(dev, &v->many, most, err) : CUZK_OK;
+}
+
 /* What sums a lane's list. */
-static cuzk_status lay_out_list_sum(const cuzk_gpu_key *k, const cuzk__gpu_query *q,
+static cuzk_status lay_out_list_sum(const cuzk_gpu_key *k, const cuzk__gpu_query *q, void *many,
                                     cuzk__gpu_lane *lane, cuzk_err *err) {
     cuzk_cuda *dev = lane->dev;
     if (!cuzk__gpu_sums_many(q)) {
@@ -65,26 +93,21 @@ static cuzk_status lay_out_list_sum(const cuzk_gpu_key *k, const cuzk__gpu_query
         CUZK_TRY(take(dev, &lane->partial, sums * q->ops->xyzz_bytes, err));
         return take(dev, &lane->last, CUZK__SUM_LAST * q->ops->xyzz_bytes, err);
     }
-    cuzk_cuda_bits_config c = {};
-    c.curve = k->base.key->curve->id;
-    c.group = q->group;
-    c.n = q->n;
-    c.bases = q->points;
-    const size_t bytes = cuzk_cuda_bits_scratch(dev, &c);
-    if (bytes == 0) return cuzk_err_set(err, CUZK_STATUS_BUG, "no scratch for %u points", q->n);
-    CUZK_TRY(take(dev, &c.scratch, bytes, err));
-    return dev->arena->measuring ? CUZK_OK : cuzk_cuda_bits_new(&lane->many, dev, &c, err);
+    cuzk_cuda_bits_config c = many_of(k, q);
+    c.scratch = many;
+    if (dev->arena->measuring) return CUZK_OK;
+    return cuzk_cuda_bits_new(&lane->many, backend_of(k)->work.end, &c, err);
 }
 
-static cuzk_status lay_out_lane(const cuzk_gpu_key *k, int id, cuzk__gpu_lane *lane,
-                                cuzk_err *err) {
+static cuzk_status lay_out_lane(const cuzk_gpu_key *k, int id, cuzk__gpu_view *v, cuzk_err *err) {
     const cuzk__gpu_query *q = &k->query[id];
+    cuzk__gpu_lane *lane = &v->lane[id];
     cuzk_cuda *dev = lane->dev;
     CUZK_TRY(take(dev, &lane->counts, 8, err));
     if (cuzk__gpu_is_listed(id, q)) {
         const size_t full = q->window ? (size_t)q->n_full * q->windows : q->n_full;
         CUZK_TRY(take(dev, &lane->list, (full + q->n - q->n_full) * 4, err));
-        CUZK_TRY(lay_out_list_sum(k, q, lane, err));
+        CUZK_TRY(lay_out_list_sum(k, q, v->many, lane, err));
         if (!q->window && q->n_full) {
             CUZK_TRY(take(dev, &lane->map, (size_t)q->n_full * 4, err));
             CUZK_TRY(take(dev, &lane->rest, (size_t)q->n_full * 32, err));
@@ -103,17 +126,18 @@ static cuzk_status lay_out(const cuzk_gpu_key *k, cuzk__gpu_view *v, cuzk_err *e
     const cuzk_proving_key *key = k->base.key;
     cuzk_cuda *dev = v->lane[0].dev;
     if (key->r1cs) CUZK_TRY(take(dev, &v->plain, key->n_full * sizeof(cuzk_u256) + 32, err));
+    CUZK_TRY(lay_out_many(k, v, err));
     const size_t vectors = key->h_form == CUZK_H_FOLDED ? 2 : 3;
     CUZK_TRY(take(dev, &v->abc, 32 * vectors << key->log2_domain, err));
     const size_t begin = dev->arena->used;
     const size_t spare = h_takes_vectors(key) ? 32 * (vectors - 1) << key->log2_domain : 0;
     size_t end = begin;
     dev->arena->used = begin - spare;
-    CUZK_TRY(lay_out_lane(k, CUZK__Q_H, &v->lane[CUZK__Q_H], err));
+    CUZK_TRY(lay_out_lane(k, CUZK__Q_H, v, err));
     if (end < dev->arena->used) end = dev->arena->used;
     for (int id = 0; id < CUZK__Q_H; id++) {
         dev->arena->used = k->in_turn ? begin : end;
-        CUZK_TRY(lay_out_lane(k, id, &v->lane[id], err));
+        CUZK_TRY(lay_out_lane(k, id, v, err));
         if (end < dev->arena->used) end = dev->arena->used;
     }
     dev->arena->used = end;
@@ -247,7 +271,7 @@ void cuzk__gpu_work_close(cuzk_gpu_backend *b) {
         cuzk_cuda_close(aux);
     for (cuzk_cuda *lane : w->lane)
         cuzk_cuda_close(lane);
-    if (w->end) (void)cudaStreamDestroy(w->end);
+    cuzk_cuda_close(w->end);
     for (cudaEvent_t e : w->read)
         if (e) (void)cudaEventDestroy(e);
     if (w->made) (void)cudaEventDestroy(w->made);
@@ -273,8 +297,8 @@ cuzk_status cuzk__gpu_work_begin(cuzk__gpu_work *w, const cuzk_gpu_key *k, cuzk_
 cuzk_status cuzk__gpu_work_end(cuzk__gpu_work *w, const cuzk_gpu_key *k, const cudaEvent_t *ends,
                                int n, uint64_t *number, cuzk_err *err) {
     for (int i = 0; i < n; i++)
-        CUZK_CUDA(cudaStreamWaitEvent(w->end, ends[i], 0));
-    CUZK_CUDA(cudaEventRecord(w->done[w->proofs % CUZK__DONE_RING], w->end));
+        CUZK_CUDA(cudaStreamWaitEvent(w->end->stream, ends[i], 0));
+    CUZK_CUDA(cudaEventRecord(w->done[w->proofs % CUZK__DONE_RING], w->end->stream));
     *number = w->proofs;
     w->last = k;
     __atomic_store_n(&w->proofs, w->proofs + 1, __ATOMIC_RELEASE);
