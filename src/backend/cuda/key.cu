@@ -250,7 +250,7 @@ cuzk_status finish_query(cuzk_gpu_backend *b, cuzk_gpu_key *k, cuzk__gpu_query *
     c.group = q->group;
     c.n = q->n_full;
     c.factor = k->tables ? q->factor : 1;
-    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : free / (is_large(k) ? 128 : 8) + 1;
+    c.table_limit = q == &k->query[CUZK__Q_H] ? h_limit : free / (is_large(k) ? 64 : 8) + 1;
     c.table_only = true;
     CUZK_TRY(cuzk_cuda_msm_new(&q->msm, b->dev, &c, q->points, err));
     cuzk_cuda_msm_info m;
