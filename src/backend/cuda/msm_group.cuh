@@ -15,7 +15,8 @@ namespace cuzk_gpu {
 template <class G, class E, int NT, int MINB> struct msm_group {
     typedef typename G::affine affine;
     typedef typename G::xyzz xyzz;
-    static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
+    static constexpr int SUM_SHARED = block_summer<G>::SHARED;
+    static constexpr int REDUCE_COUNT = running_sum<G, REDUCE_THREADS>::COUNT;
 
     static size_t shared(const cuzk_cuda *dev) { return cuzk__cuda_stage(dev, stage<E, NT>::SIZE); }
     static size_t point_shared(const cuzk_cuda *dev) {
@@ -55,7 +56,8 @@ template <class G, class E, int NT, int MINB> struct msm_group {
 
     static cuzk_status sum_points(const cuzk_cuda *dev, const void *points, const uint32_t *count,
                                   size_t most, void *partial, void *result, cuzk_err *err) {
-        const size_t want = (most + SUM_BLOCK - 1) / SUM_BLOCK;
+        const size_t each = block_summer<G>::COUNT * SUM_SERIAL;
+        const size_t want = (most + each - 1) / each;
         const size_t room = CUZK__SUM_PARTIALS;
         const unsigned blocks = (unsigned)(want < room ? want : room);
         sum_affine<G><<<blocks, SUM_THREADS, SUM_SHARED, dev->stream>>>((const affine *)points,
@@ -79,12 +81,12 @@ template <class G, class E, int NT, int MINB> struct msm_group {
     static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
                               uint32_t sets, int lg_high, int lg_low, void *lines, void *result,
                               cuzk_err *err) {
-        const int bytes = POINT_THREADS * (int)sizeof(xyzz);
+        const int bytes = REDUCE_COUNT * (int)sizeof(xyzz), lg_threads = REDUCE_COUNT < 128 ? 6 : 7;
         int held;
         CUZK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, sum_lines<G>, POINT_THREADS,
                                                                 (size_t)bytes));
-        const lines_cut cut =
-            choose_lines(lg_high, lg_low, sets, (uint32_t)(dev->info.sms * (held ? held : 1)));
+        const lines_cut cut = choose_lines(lg_high, lg_low, lg_threads, sets,
+                                           (uint32_t)(dev->info.sms * (held ? held : 1)));
         sum_lines<G><<<dim3(cut.blocks(), sets), POINT_THREADS, bytes, dev->stream>>>(
             (const affine *)sums, offset, cut, (xyzz *)lines);
         CUZK_CUDA_LAUNCHED();

@@ -6,6 +6,7 @@
 #define CUZK_GPU_CALL_PRODUCTS 1
 #include "backend/cuda/accumulate_chosen.cuh"
 #include "backend/cuda/dev_fields.cuh"
+#include "backend/cuda/running_sum.cuh"
 
 extern "C" {
 #include "backend/cuda/msm_combine.h"
@@ -35,21 +36,7 @@ namespace cuzk_gpu {
         static constexpr auto combine = cuzk__cuda_combine_##name;                                 \
     };
 
-enum { SUM_THREADS = 64, SUM_SERIAL = 4, SUM_BLOCK = SUM_THREADS * SUM_SERIAL };
-
-/* A point in the shared memory of a block of NT threads: 64-bit words NT apart. Word by word also
- * because nvcc 13.0 spoils the first word of a 128-byte structure that is assigned to shared memory
- * here. */
-template <int NT, class P>
-static __device__ __forceinline__ void put_shared_point(uint64_t *shared, const P *p) {
-    const uint64_t *w = (const uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) shared[i * NT + threadIdx.x] = w[i];
-}
-template <int NT, class P>
-static __device__ __forceinline__ void get_shared_point(P *p, const uint64_t *shared, int at) {
-    uint64_t *w = (uint64_t *)p;
-    CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = shared[i * NT + at];
-}
+enum { SUM_THREADS = 64, SUM_SERIAL = 4 };
 
 template <class P> static __device__ __forceinline__ void put_point(P *out, const P *p) {
     uint64_t *w = (uint64_t *)out;
@@ -57,35 +44,35 @@ template <class P> static __device__ __forceinline__ void put_point(P *out, cons
     CUZK_UNROLL for (int i = 0; i < (int)(sizeof(P) / 8); i++) w[i] = m[i];
 }
 
-/* *out = the sum of every thread's *mine: block_sums of msm_reduce.cuh for one sum. */
-template <class G>
-static __device__ __forceinline__ void block_sum(uint64_t *shared, typename G::xyzz *mine,
-                                                 typename G::xyzz *out) {
-    put_shared_point<SUM_THREADS>(shared, mine);
-    for (int h = SUM_THREADS / 2; h; h >>= 1) {
-        __syncthreads();
-        if ((int)threadIdx.x < h) {
-            typename G::xyzz y;
-            get_shared_point<SUM_THREADS>(&y, shared, (int)threadIdx.x + h);
-            G::add(mine, &y);
-            put_shared_point<SUM_THREADS>(shared, mine);
-        }
+/* The sums of a block of SUM_THREADS. */
+template <class G> struct block_summer {
+    typedef running_sum<G, SUM_THREADS> running;
+    static constexpr uint32_t COUNT = running::COUNT;
+    static constexpr int SHARED = (int)COUNT * (int)sizeof(typename G::xyzz);
+    /* *out = the sum of all. */
+    static __device__ __forceinline__ void finish(uint64_t *shared, const running &mine,
+                                                  typename G::xyzz *out) {
+        block_sums<G, SUM_THREADS>(shared, mine, 1);
+        if (threadIdx.x) return;
+        typename G::xyzz x;
+        get_shared_point<COUNT>(&x, shared, 0);
+        put_point(out, &x);
     }
-    if (threadIdx.x == 0) put_point(out, mine);
-}
+};
 
 /* Block i: the sum of in[i*count .. (i+1)*count). */
 template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_partials(const typename G::xyzz *in,
                                                             uint32_t count, typename G::xyzz *out) {
     extern __shared__ uint64_t words[];
-    typename G::xyzz x;
-    G::clear(&x);
-    for (uint32_t i = threadIdx.x; i < count; i += SUM_THREADS) {
-        const typename G::xyzz y = in[(size_t)blockIdx.x * count + i];
-        G::add(&x, &y);
+    typedef block_summer<G> block;
+    typename block::running x;
+    in += (size_t)blockIdx.x * count;
+    for (uint32_t first = 0; first < count; first += block::COUNT) {
+        const uint32_t i = first + (uint32_t)x.number();
+        x.add(&in[i < count ? i : 0], i < count);
     }
-    block_sum<G>(words, &x, &out[blockIdx.x]);
+    block::finish(words, x, &out[blockIdx.x]);
 }
 
 /* Block b: the sum of its share of the first *count points. */
@@ -94,12 +81,14 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_affine(const typename G::affi
                                                           const uint32_t *count,
                                                           typename G::xyzz *out) {
     extern __shared__ uint64_t words[];
-    typename G::xyzz x;
-    G::clear(&x);
-    for (uint32_t i = blockIdx.x * SUM_THREADS + threadIdx.x; i < *count;
-         i += gridDim.x * SUM_THREADS)
-        G::add_affine(&x, &in[i]);
-    block_sum<G>(words, &x, &out[blockIdx.x]);
+    typedef block_summer<G> block;
+    typename block::running x;
+    const uint32_t n = *count;
+    for (uint32_t first = blockIdx.x * block::COUNT; first < n; first += gridDim.x * block::COUNT) {
+        const uint32_t i = first + (uint32_t)x.number();
+        x.add_affine(&in[i < n ? i : 0], i < n);
+    }
+    block::finish(words, x, &out[blockIdx.x]);
 }
 
 enum { POINT_THREADS = 128 };

@@ -9,23 +9,6 @@ namespace cuzk_gpu {
 
 enum { REDUCE_THREADS = POINT_THREADS };
 
-/* Threads below `sums`, a power of two, get the sums of *mine of all threads whose number is theirs
- * modulo `sums`; they stand in shared memory too. */
-template <class G>
-static __device__ __forceinline__ void block_sums(uint64_t *shared, typename G::xyzz *mine,
-                                                  int sums) {
-    put_shared_point<REDUCE_THREADS>(shared, mine);
-    for (int h = REDUCE_THREADS / 2; h >= sums; h >>= 1) {
-        __syncthreads();
-        if ((int)threadIdx.x < h) {
-            typename G::xyzz y;
-            get_shared_point<REDUCE_THREADS>(&y, shared, (int)threadIdx.x + h);
-            G::add(mine, &y);
-            put_shared_point<REDUCE_THREADS>(shared, mine);
-        }
-    }
-}
-
 /* How the lines of a set's square of buckets are shared out: a block sums 2^lg_rows rows, or
  * 2^lg_columns columns. */
 struct lines_cut {
@@ -36,9 +19,8 @@ struct lines_cut {
     }
 };
 
-/* So that a thread adds 2^lg_each buckets, of a row or of a column. */
-static inline lines_cut cut_lines(int lg_high, int lg_low, int lg_each) {
-    const int lg_threads = 7; /* of a block */
+/* So that each of a block's 2^lg_threads sums is of 2^lg_each buckets, of a row or of a column. */
+static inline lines_cut cut_lines(int lg_high, int lg_low, int lg_each, int lg_threads) {
     lines_cut c = {lg_high, lg_low, lg_threads + lg_each - lg_low, lg_threads + lg_each - lg_high};
     for (int *lg : {&c.lg_rows, &c.lg_columns}) {
         const int most = lg == &c.lg_rows ? lg_high : lg_low;
@@ -51,16 +33,19 @@ static inline lines_cut cut_lines(int lg_high, int lg_low, int lg_each) {
 /* The cut that takes least: rounds of `resident` blocks, in each of which a thread adds its buckets
  * up, and the block the sums of its threads. Sets are not alike, narrow ones have half of the
  * buckets: few long blocks take half a round more for that. */
-static inline lines_cut choose_lines(int lg_high, int lg_low, uint32_t sets, uint32_t resident) {
-    lines_cut best = cut_lines(lg_high, lg_low, 0);
+static inline lines_cut choose_lines(int lg_high, int lg_low, int lg_threads, uint32_t sets,
+                                     uint32_t resident) {
+    lines_cut best = cut_lines(lg_high, lg_low, 0, lg_threads);
     uint64_t least = UINT64_MAX;
     for (int lg = 0; lg <= (lg_high > lg_low ? lg_high : lg_low); lg++) {
-        const lines_cut c = cut_lines(lg_high, lg_low, lg);
+        const lines_cut c = cut_lines(lg_high, lg_low, lg, lg_threads);
         const uint64_t rounds = ((uint64_t)c.blocks() * sets + resident - 1) / resident;
-        const int row = lg_low - 7 + c.lg_rows, column = lg_high - 7 + c.lg_columns;
+        const int row = lg_low - lg_threads + c.lg_rows;
+        const int column = lg_high - lg_threads + c.lg_columns;
         const int each = row > column ? row : column;
         const bool uneven = sets > 1 && each > 5;
-        const uint64_t block = ((uint64_t)1 << (each < 0 ? 0 : each)) + (uint64_t)(7 - c.lg_rows);
+        const uint64_t block =
+            ((uint64_t)1 << (each < 0 ? 0 : each)) + (uint64_t)(lg_threads - c.lg_rows);
         const uint64_t time = (2 * rounds + uneven) * block;
         if (time < least) {
             least = time;
@@ -70,30 +55,41 @@ static inline lines_cut choose_lines(int lg_high, int lg_low, uint32_t sets, uin
     return best;
 }
 
+/* Blocks of sum_lines() that a multiprocessor's registers hold at least: without a bound, the calls
+ * for equal points would decide. */
+template <class E> constexpr int LINES_BLOCKS = E::N > 12 ? 2 : E::N > 8 ? 3 : 4;
+
 /* A set's buckets, b = (hi << lg_low) + lo, as a square. Block (k, set): the sums of some of its
  * lines: first the rows hi, then the columns lo. */
 template <class G>
-__global__ __launch_bounds__(REDUCE_THREADS) void sum_lines(const typename G::affine *sums,
-                                                            const uint32_t *offset, lines_cut cut,
-                                                            typename G::xyzz *lines) {
+__global__ __launch_bounds__(REDUCE_THREADS, LINES_BLOCKS<typename G::E>) void sum_lines(
+    const typename G::affine *sums, const uint32_t *offset, lines_cut cut,
+    typename G::xyzz *lines) {
     extern __shared__ uint64_t words[];
     const int lg_high = cut.lg_high, lg_low = cut.lg_low;
     const uint32_t rows = 1u << lg_high, columns = 1u << lg_low, set = blockIdx.y;
     const bool row = blockIdx.x < cut.row_blocks();
     const int lg_lines = row ? cut.lg_rows : cut.lg_columns;
     const uint32_t block = row ? blockIdx.x : blockIdx.x - cut.row_blocks();
+    constexpr uint32_t COUNT = running_sum<G, REDUCE_THREADS>::COUNT;
+    running_sum<G, REDUCE_THREADS> x;
+    const uint32_t number = (uint32_t)x.number();
     const uint32_t line =
-        (block << lg_lines) + (threadIdx.x & ((1u << lg_lines) - 1)) + (row ? 0 : rows);
+        (block << lg_lines) + (number & ((1u << lg_lines) - 1)) + (row ? 0 : rows);
     const uint32_t first = (set << (lg_high + lg_low)) + (row ? line << lg_low : line - rows);
     const uint32_t length = row ? columns : rows, step = row ? 1 : columns;
-    typename G::xyzz x;
-    G::clear(&x);
-    for (uint32_t i = threadIdx.x >> lg_lines; i < length; i += REDUCE_THREADS >> lg_lines) {
-        const uint32_t b = first + i * step, v = offset[b];
-        if (offset[b + 1] > v) G::add_affine(&x, &sums[v]);
+    for (uint32_t from = 0; from < length; from += COUNT >> lg_lines) {
+        const uint32_t i = from + (number >> lg_lines), b = first + (i < length ? i : 0) * step;
+        const uint32_t v = offset[b];
+        const bool any = i < length && offset[b + 1] > v;
+        x.add_affine(&sums[any ? v : 0], any);
     }
-    block_sums<G>(words, &x, 1 << lg_lines);
-    if (threadIdx.x >> lg_lines == 0) put_point(&lines[set * (rows + columns) + line], &x);
+    block_sums<G, REDUCE_THREADS>(words, x, 1 << lg_lines);
+    if (threadIdx.x >> lg_lines) return;
+    typename G::xyzz y;
+    get_shared_point<COUNT>(&y, words, (int)threadIdx.x);
+    put_point(&lines[set * (rows + columns) + (block << lg_lines) + threadIdx.x + (row ? 0 : rows)],
+              &y);
 }
 
 /* Block (mode, set): mode 0: the sum of all rows; mode k + 1: of the lines whose buckets have bit k
@@ -109,15 +105,18 @@ __global__ __launch_bounds__(REDUCE_THREADS) void sum_bits(const typename G::xyz
     const int j = column ? k : k - lg_low;
     const typename G::xyzz *in = lines + (size_t)set * (rows + columns) + (column ? rows : 0);
     const uint32_t count = all ? rows : (column ? columns : rows) / 2;
-    typename G::xyzz x;
-    G::clear(&x);
-    for (uint32_t i = threadIdx.x; i < count; i += REDUCE_THREADS) {
-        const typename G::xyzz y =
-            in[all ? i : (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1))];
-        G::add(&x, &y);
+    constexpr uint32_t COUNT = running_sum<G, REDUCE_THREADS>::COUNT;
+    running_sum<G, REDUCE_THREADS> x;
+    for (uint32_t from = 0; from < count; from += COUNT) {
+        const uint32_t i = from + (uint32_t)x.number();
+        const uint32_t at = all ? i : (i >> j << (j + 1)) | 1u << j | (i & ((1u << j) - 1));
+        x.add(&in[i < count ? at : 0], i < count);
     }
-    block_sums<G>(words, &x, 1);
-    if (threadIdx.x == 0) put_point(&result[(size_t)set * gridDim.x + mode], &x);
+    block_sums<G, REDUCE_THREADS>(words, x, 1);
+    if (threadIdx.x) return;
+    typename G::xyzz y;
+    get_shared_point<COUNT>(&y, words, 0);
+    put_point(&result[(size_t)set * gridDim.x + mode], &y);
 }
 
 /* *a = the affine form of *p for each thread of a block of REDUCE_THREADS; one inversion. base: the
@@ -183,13 +182,13 @@ __launch_bounds__(REDUCE_THREADS) void merge_lists(typename G::affine *sums, con
         for (uint32_t k = 0; k < REDUCE_THREADS; k++) {
             const uint2 r = range[k];
             if (r.y <= MERGE_SERIAL) continue;
-            typename G::xyzz q;
-            G::clear(&q);
-            for (uint32_t i = t; i < r.y; i += REDUCE_THREADS)
-                G::add_affine(&q, &sums[r.x + i]);
-            block_sums<G>(words, &q, 1);
-            __syncthreads();
-            if (t == k) get_shared_point<REDUCE_THREADS>(&p, words, 0);
+            running_sum<G, REDUCE_THREADS> q;
+            for (uint32_t from = 0; from < r.y; from += q.COUNT) {
+                const uint32_t i = from + (uint32_t)q.number();
+                q.add_affine(&sums[r.x + (i < r.y ? i : 0)], i < r.y);
+            }
+            block_sums<G, REDUCE_THREADS>(words, q, 1);
+            if (t == k) get_shared_point<q.COUNT>(&p, words, 0);
             __syncthreads();
         }
     }

@@ -13,32 +13,31 @@ extern "C" {
 
 namespace cuzk_gpu {
 
-/* Entries a thread sums one after another before more blocks take part: below it, the tree of
- * sums that follows costs more than it saves. */
-enum { LIST_SERIAL = 4 };
-
-/* Block b: partial[b] = the sum of its share of the list. */
+/* Block b: partial[b] = the sum of its share of the list. More blocks take part where each of the
+ * sums that run side by side would be of more than SUM_SERIAL entries. */
 template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_list(const typename G::affine *points,
                                                         const uint32_t *list, const uint32_t *count,
                                                         typename G::xyzz *partial) {
     extern __shared__ uint64_t words[];
+    typedef block_summer<G> block;
     const uint32_t n = *count;
-    uint32_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
+    uint32_t blocks = (n + block::COUNT * SUM_SERIAL - 1) / (block::COUNT * SUM_SERIAL);
     if (blocks > gridDim.x) blocks = gridDim.x;
-    typename G::xyzz x;
-    G::clear(&x);
-    if (blockIdx.x >= blocks) {
-        if (threadIdx.x == 0) partial[blockIdx.x] = x;
-        return;
+    typename block::running x;
+    for (uint32_t first = blockIdx.x * block::COUNT; blockIdx.x < blocks && first < n;
+         first += blocks * block::COUNT) {
+        const uint32_t i = first + (uint32_t)x.number();
+        const uint32_t e = i < n ? list[i] : 0;
+        x.add_signed(&points[e & 0x7fffffffu], i < n, e >> 31);
     }
-    for (uint32_t i = blockIdx.x * SUM_THREADS + threadIdx.x; i < n; i += blocks * SUM_THREADS) {
-        const uint32_t e = list[i];
-        typename G::affine a = points[e & 0x7fffffffu];
-        if (e >> 31) G::negate(&a);
-        G::add_affine(&x, &a);
+    if (blockIdx.x < blocks) {
+        block::finish(words, x, &partial[blockIdx.x]);
+    } else if (threadIdx.x == 0) {
+        typename G::xyzz none;
+        G::clear(&none);
+        partial[blockIdx.x] = none;
     }
-    block_sum<G>(words, &x, &partial[blockIdx.x]);
 }
 
 /* Block b: last[b] = the sum of partial[b * count ..). */
@@ -46,13 +45,14 @@ template <class G>
 __global__ __launch_bounds__(SUM_THREADS) void sum_last(const typename G::xyzz *partial,
                                                         uint32_t count, typename G::xyzz *last) {
     extern __shared__ uint64_t words[];
-    typename G::xyzz x;
-    G::clear(&x);
-    for (uint32_t i = threadIdx.x; i < count; i += SUM_THREADS) {
-        const typename G::xyzz y = partial[(size_t)blockIdx.x * count + i];
-        G::add(&x, &y);
+    typedef block_summer<G> block;
+    typename block::running x;
+    partial += (size_t)blockIdx.x * count;
+    for (uint32_t first = 0; first < count; first += block::COUNT) {
+        const uint32_t i = first + (uint32_t)x.number();
+        x.add(&partial[i < count ? i : 0], i < count);
     }
-    block_sum<G>(words, &x, &last[blockIdx.x]);
+    block::finish(words, x, &last[blockIdx.x]);
 }
 
 /* out[i] = a[i] + b[i], a[i] a small multiple of b[i] above 1: never equal or opposite in a group
@@ -159,7 +159,7 @@ __global__ __launch_bounds__(POINT_THREADS) void fixed_base(const typename G::af
 template <class G> struct sum_group {
     typedef typename G::affine affine;
     typedef typename G::xyzz xyzz;
-    static constexpr int SUM_SHARED = SUM_THREADS * (int)sizeof(xyzz);
+    static constexpr int SUM_SHARED = block_summer<G>::SHARED;
 
     static constexpr size_t COORDINATE = stage<typename G::E, POINT_THREADS>::SIZE;
 
