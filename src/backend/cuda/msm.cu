@@ -238,7 +238,8 @@ static size_t resident_blocks(const cuzk_cuda_msm *m) {
 }
 
 static cuzk__msm_cut cut_of(const cuzk_cuda_msm *m) {
-    return {(uint32_t)m->g->threads, m->blocks * m->waves, m->most, m->lg_parts};
+    return {(uint32_t)m->g->threads, (uint32_t)m->g->threads / CUZK__MSM_WARPS,
+            m->blocks * m->waves, m->most, m->lg_parts};
 }
 
 static cuzk_status take_lists(cuzk_cuda_msm *m, cuzk_err *err) {

@@ -17,6 +17,7 @@ template <class G, class E, int NT, int MINB> struct msm_group {
     typedef typename G::xyzz xyzz;
     static constexpr int SUM_SHARED = block_summer<G>::SHARED;
     static constexpr int REDUCE_COUNT = running_sum<G, REDUCE_THREADS>::COUNT;
+    static_assert(NT == 32 * CUZK__MSM_WARPS, "lists are cut for blocks of other sizes");
 
     static size_t shared(const cuzk_cuda *dev) { return cuzk__cuda_stage(dev, stage<E, NT>::SIZE); }
     static size_t point_shared(const cuzk_cuda *dev) {

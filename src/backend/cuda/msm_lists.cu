@@ -76,18 +76,18 @@ enum { PLAN_THREADS = 1024, PLAN_EACH = 4, PLAN_UNITS = PLAN_THREADS * PLAN_EACH
 struct plan_args {
     const uint2 *ranges;
     const uint32_t *lists; /* their number */
-    uint32_t unit;         /* threads of a block */
+    uint32_t unit, grain;  /* threads of a block, of a warp */
     uint32_t count, most;
     int lg_parts;
     uint4 *chunks;
 };
 
-/* Lists for each thread of a chunk, which takes `bound` of work: rounds times lists, and an
- * inversion a round, which takes as long as `round` additions. */
-__device__ __forceinline__ uint32_t chunk_lists(float bound, float inverse, float round,
-                                                uint32_t most) {
+/* Grains of a chunk, which takes `bound` of work: rounds times lists of a thread, and an inversion
+ * a round, which takes as long as `round` additions. A thread's lists are `warps` grains. */
+__device__ __forceinline__ uint32_t chunk_grains(float bound, float inverse, float round,
+                                                 uint32_t most, uint32_t warps) {
     const float m = bound * inverse - round;
-    return m < 1 ? 1 : m > (float)most ? most : (uint32_t)m;
+    return m < 1 ? warps : m > (float)most ? most * warps : (uint32_t)(m * (float)warps);
 }
 
 /* Lists of one length, of which there are few: samples up to `end`. */
@@ -127,7 +127,8 @@ __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constan
     __shared__ float work;
     __shared__ uint32_t warps[PLAN_THREADS / 32], best, used;
     const uint32_t t = threadIdx.x, lists = *a.lists;
-    const uint32_t units = (lists + a.unit - 1) / a.unit;
+    const uint32_t units = (lists + a.unit - 1) / a.unit, of_unit = a.unit / a.grain;
+    const uint32_t grains = (lists + a.grain - 1) / a.grain;
     const float round = 1.5f / (float)(1 << a.lg_parts);
     int lg = 0;
     while (units && (units - 1) >> lg >= PLAN_UNITS)
@@ -156,23 +157,24 @@ __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constan
         const float bound = low * exp2f(log2f(high / low) * (float)t / (PLAN_THREADS - 1));
         uint32_t u = 0, c = 0;
         for (uint32_t j = 0; j < runs.count && c <= a.count; j++) {
-            const uint32_t end = min((uint32_t)runs.end[j] << lg, units);
+            const uint32_t end = min(((uint32_t)runs.end[j] << lg) * of_unit, grains);
             if (u >= end) continue;
-            const uint32_t m = chunk_lists(bound, runs.inverse[j], round, a.most);
+            const uint32_t m = chunk_grains(bound, runs.inverse[j], round, a.most, of_unit);
             const uint32_t chunks = (end - u + m - 1) / m;
             c += chunks;
             u += chunks * m;
         }
-        if (u >= units && c <= a.count) atomicMin(&best, t);
+        if (u >= grains && c <= a.count) atomicMin(&best, t);
         __syncthreads();
         if (t == best) {
             c = 0;
             u = 0;
             for (uint32_t j = 0; j < runs.count && c < a.count; j++) {
-                const uint32_t end = min((uint32_t)runs.end[j] << lg, units);
-                const uint32_t m = chunk_lists(bound, runs.inverse[j], round, a.most);
+                const uint32_t end = min(((uint32_t)runs.end[j] << lg) * of_unit, grains);
+                const uint32_t m = chunk_grains(bound, runs.inverse[j], round, a.most, of_unit);
                 for (; u < end && c < a.count; u += m)
-                    a.chunks[c++] = make_uint4(0, 0, u * a.unit, min(m, units - u));
+                    a.chunks[c++] =
+                        make_uint4(0, 0, u * a.grain, max(min(m, grains - u), of_unit) * a.grain);
             }
             used = c;
         }
@@ -181,7 +183,7 @@ __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constan
     uint32_t begin = 0;
     for (uint32_t c0 = 0; c0 <= a.count; c0 += PLAN_THREADS) {
         const uint32_t c = c0 + t;
-        uint4 chunk = make_uint4(lists, 0, units * a.unit, 0);
+        uint4 chunk = make_uint4(lists, 0, UINT32_MAX, 0);
         if (c < used) {
             chunk = a.chunks[c];
             const uint2 r = a.ranges[chunk.z];
@@ -189,7 +191,7 @@ __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constan
         }
         uint32_t total;
         const uint32_t before =
-            cuzk_gpu::prefix_sum<PLAN_THREADS>(chunk.y * chunk.w * a.unit, warps, &total);
+            cuzk_gpu::prefix_sum<PLAN_THREADS>(chunk.y * chunk.w, warps, &total);
         if (c < used) chunk.x = begin + before;
         if (c <= a.count) a.chunks[c] = chunk;
         begin += total;
@@ -197,8 +199,8 @@ __global__ __launch_bounds__(PLAN_THREADS) void plan_chunks(const __grid_constan
 }
 
 /* Thread k: the list of rank k, behind the last list an empty one. */
-__global__ void turn_lists(const uint32_t *index, const uint2 *ranges, uint32_t unit,
-                           uint32_t count, const uint4 *chunks, uint32_t *words) {
+__global__ void turn_lists(const uint32_t *index, const uint2 *ranges, uint32_t count,
+                           const uint4 *chunks, uint32_t *words) {
     const uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t low = 0, high = count; /* chunk low begins at or before k, chunk high behind it */
     while (high - low > 1) {
@@ -209,7 +211,7 @@ __global__ void turn_lists(const uint32_t *index, const uint2 *ranges, uint32_t 
             high = mid;
     }
     const uint4 chunk = chunks[low];
-    const uint32_t width = chunk.w * unit;
+    const uint32_t width = chunk.w;
     if (k - chunk.z >= width) return;
     const uint2 r = k < chunks[count].x ? ranges[k] : make_uint2(0, 0);
     uint32_t *out = words + chunk.x + (k - chunk.z);
@@ -248,11 +250,12 @@ cuzk_status cuzk__msm_turn_lists(const cuzk_cuda *dev, const uint32_t *index,
                                  const cuzk__msm_lists *l, const uint32_t *lists, size_t bound,
                                  const cuzk__msm_cut *cut, uint32_t *words, uint4 *chunks,
                                  cuzk_err *err) {
-    const plan_args a = {l->ranges, lists, cut->unit, cut->count, cut->most, cut->lg_parts, chunks};
+    const plan_args a = {l->ranges,  lists,     cut->unit,     cut->grain,
+                         cut->count, cut->most, cut->lg_parts, chunks};
     plan_chunks<<<1, PLAN_THREADS, 0, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
-    turn_lists<<<blocks_for(bound + cut->unit), 256, 0, dev->stream>>>(index, l->ranges, cut->unit,
-                                                                       cut->count, chunks, words);
+    turn_lists<<<blocks_for(bound + cut->unit), 256, 0, dev->stream>>>(index, l->ranges, cut->count,
+                                                                       chunks, words);
     CUZK_CUDA_LAUNCHED();
     return CUZK_OK;
 }

@@ -16,10 +16,13 @@ struct cuzk__msm_lists {
     size_t temp_bytes;
 };
 
+enum { CUZK__MSM_WARPS = 8 }; /* of a block that sums lists */
+
 /* How lists are cut into chunks: at most `count` of at most `most` lists for each of `unit`
- * threads. count * most * unit lists at most. Each is added up as 2^lg_parts. */
+ * threads, each a multiple of `grain` lists. count * most * unit lists at most. Each is added up as
+ * 2^lg_parts. */
 struct cuzk__msm_cut {
-    uint32_t unit, count, most;
+    uint32_t unit, grain, count, most;
     int lg_parts;
 };
 
