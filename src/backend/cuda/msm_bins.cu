@@ -100,22 +100,21 @@ __global__ __launch_bounds__(COUNT_THREADS, THIS_CHIP.threads / COUNT_THREADS) v
  * many have more than `most`. */
 __global__ __launch_bounds__(SCAN_THREADS) void place_bins(uint32_t *cursor, uint32_t bins,
                                                            uint32_t *start, uint32_t most) {
-    __shared__ uint32_t warps[SCAN_THREADS / 32];
+    enum { ROUND = SCAN_THREADS * SCAN_EACH };
+    __shared__ uint32_t warps[SCAN_THREADS / 32], c[ROUND + 1];
     uint32_t origin = 0, large = 0;
-    for (uint32_t b0 = 0; b0 < bins; b0 += SCAN_THREADS * SCAN_EACH) {
-        const uint32_t b = b0 + threadIdx.x * SCAN_EACH;
-        uint32_t c[SCAN_EACH], sum = 0, total;
-        for (int k = 0; k < SCAN_EACH; k++) {
-            c[k] = b + k < bins ? cursor[b + k] : 0;
-            sum += c[k];
+    for (uint32_t b0 = 0; b0 < bins; b0 += ROUND) {
+        const uint32_t now = bins - b0 < ROUND ? bins - b0 : ROUND;
+        for (uint32_t k = threadIdx.x; k < now; k += SCAN_THREADS) {
+            c[k] = cursor[b0 + k];
             large += c[k] > most;
         }
-        uint32_t at = origin + prefix_sum<SCAN_THREADS>(sum, warps, &total);
-        for (int k = 0; k < SCAN_EACH; k++) {
-            if (b + k < bins) start[b + k] = cursor[b + k] = at;
-            at += c[k];
-        }
-        origin += total;
+        __syncthreads();
+        exclusive_scan<SCAN_THREADS>(c, now, warps);
+        for (uint32_t k = threadIdx.x; k < now; k += SCAN_THREADS)
+            start[b0 + k] = cursor[b0 + k] = origin + c[k];
+        origin += c[now];
+        __syncthreads();
     }
     uint32_t all;
     (void)prefix_sum<SCAN_THREADS>(large, warps, &all);

@@ -15,11 +15,17 @@ enum {
     ITEMS = 8,          /* of a thread in a tile */
     LG_BIN_TARGET = 14, /* digits of a bin: at most so many, where bins suffice */
     MOST_CLUSTER = 8,   /* blocks, on every chip that has clusters */
+    ROUNDS = 4,         /* of blocks that take several tasks */
     MOST_UNEVEN = 4     /* times the average: a larger bin is moved by tiles */
 };
 
-/* Adds 1 to c[k] and returns what was there, in order of lanes where a warp's k are all the same;
- * NOTHING for k: leaves it. Every lane of the warp calls it. */
+/* Adds 1 to c[k] and returns what was there; NOTHING for k: leaves it. */
+__device__ __forceinline__ uint32_t claim_one(uint32_t *c, uint32_t k) {
+    return k == NOTHING ? 0 : atomicAdd(c + k, 1u);
+}
+
+/* The same, in order of lanes where a warp's k are all the same. Every lane of the warp calls it.
+ */
 __device__ __forceinline__ uint32_t claim(uint32_t *c, uint32_t k) {
     const uint32_t k0 = __shfl_sync(0xffffffffu, k, 0), lane = threadIdx.x & 31;
     if (__all_sync(0xffffffffu, k == k0)) {
@@ -28,7 +34,7 @@ __device__ __forceinline__ uint32_t claim(uint32_t *c, uint32_t k) {
         if (lane == 0) before = atomicAdd(c + k0, 32u);
         return __shfl_sync(0xffffffffu, before, 0) + lane;
     }
-    return k == NOTHING ? 0 : atomicAdd(c + k, 1u);
+    return claim_one(c, k);
 }
 
 struct move_args {
@@ -66,8 +72,9 @@ template <int NT> __device__ __forceinline__ void clear(uint32_t *count, uint32_
     __syncthreads();
 }
 
-/* count[k] += the digits with low bits k. */
-template <int NT, int AHEAD>
+/* count[k] += the digits with low bits k. LARGE: of a bin so large that a warp's are hardly ever
+ * all the same. */
+template <int NT, int AHEAD, bool LARGE>
 __device__ __forceinline__ void count_lows(const uint16_t *low, uint32_t digits, uint32_t *count) {
     for (uint32_t q0 = 0; q0 < digits; q0 += AHEAD * NT) {
         uint32_t kind[AHEAD];
@@ -78,13 +85,13 @@ __device__ __forceinline__ void count_lows(const uint16_t *low, uint32_t digits,
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            (void)claim(count, kind[k]);
+            (void)(LARGE ? claim_one(count, kind[k]) : claim(count, kind[k]));
     }
 }
 
 /* The digits' values in order of their low bits: off[k], where those of k begin, becomes where they
- * end. */
-template <int NT, int AHEAD>
+ * end. They are read for the last time. */
+template <int NT, int AHEAD, bool LARGE>
 __device__ __forceinline__ void put_values(const uint16_t *low, const uint32_t *values,
                                            uint32_t digits, uint32_t *off, uint32_t *value) {
     for (uint32_t q0 = 0; q0 < digits; q0 += AHEAD * NT) {
@@ -92,42 +99,53 @@ __device__ __forceinline__ void put_values(const uint16_t *low, const uint32_t *
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             const uint32_t q = q0 + k * NT + threadIdx.x;
-            kind[k] = q < digits ? low[q] : NOTHING;
-            v[k] = q < digits ? values[q] : 0;
+            kind[k] = q < digits ? __ldcs(low + q) : NOTHING;
+            v[k] = q < digits ? __ldcs(values + q) : 0;
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            const uint32_t at = claim(off, kind[k]);
+            const uint32_t at = LARGE ? claim_one(off, kind[k]) : claim(off, kind[k]);
             if (kind[k] != NOTHING) value[at] = v[k];
         }
     }
 }
 
-/* Block b: the digits of bin b to their buckets, and where these begin, if they are not too many.
- */
+/* The digits of bins b, b + blocks, ... to their buckets, and where these begin, if they are not
+ * too many: one block's. Where tiles will move them, counters of buckets become 0. */
 template <int NT>
 __global__ __launch_bounds__(NT, THIS_CHIP.threads /
                                      NT) void place_bin(const __grid_constant__ move_args a) {
     enum { AHEAD = 4 };
     extern __shared__ uint32_t shared[];
     __shared__ uint32_t warps[NT / 32];
-    const uint32_t lows = 1u << a.lg_low, start = a.start[blockIdx.x];
-    const uint32_t count = a.start[blockIdx.x + 1] - start, from = start - a.start[0];
-    const size_t bucket = (size_t)blockIdx.x << a.lg_low;
+    const uint32_t lows = 1u << a.lg_low;
     uint32_t *off = shared, *value = off + lows + 1;
-    if (count > a.whole) return;
-    clear<NT>(off, lows);
-    count_lows<NT, AHEAD>(a.low + from, count, off);
-    __syncthreads();
-    exclusive_scan<NT>(off, lows, warps);
-    for (uint32_t k = threadIdx.x; k < lows; k += NT)
-        a.first[bucket + k] = start + off[k];
-    if (blockIdx.x + 1 == a.bins && threadIdx.x == 0) a.first[bucket + lows] = a.start[a.bins];
-    __syncthreads();
-    put_values<NT, AHEAD>(a.low + from, a.values + from, count, off, value);
-    __syncthreads();
-    for (uint32_t q = threadIdx.x; q < count; q += NT)
-        a.index[start + q] = value[q];
+    for (uint32_t bin = blockIdx.x; bin < a.bins; bin += gridDim.x) {
+        const uint32_t start = a.start[bin], count = a.start[bin + 1] - start;
+        const uint32_t from = start - a.start[0];
+        if (count > a.whole) {
+            if (count > a.most) clear<NT>(a.next + ((size_t)bin << a.lg_low), lows);
+            continue;
+        }
+        uint32_t *first = a.first + ((size_t)bin << a.lg_low);
+        if (count == 0) { /* half of those of a narrow set */
+            for (uint32_t k = threadIdx.x; k < lows; k += NT)
+                first[k] = start;
+            continue;
+        }
+        clear<NT>(off, lows);
+        count_lows<NT, AHEAD, false>(a.low + from, count, off);
+        __syncthreads();
+        exclusive_scan<NT>(off, lows, warps);
+        for (uint32_t k = threadIdx.x; k < lows; k += NT)
+            first[k] = start + off[k];
+        __syncthreads();
+        put_values<NT, AHEAD, false>(a.low + from, a.values + from, count, off, value);
+        __syncthreads();
+        for (uint32_t q = threadIdx.x; q < count; q += NT)
+            a.index[start + q] = value[q];
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) a.first[(size_t)a.bins << a.lg_low] = a.start[a.bins];
 }
 
 /* Shared memory of block j of the cluster, at the place that `own` has in this one's. Chips without
@@ -209,60 +227,79 @@ __device__ __forceinline__ void divide_buckets(const move_args &a, uint32_t rank
 }
 
 /* Values in order of their buckets to where those of each bucket go: its cursor. end: where each
- * ends in value. */
+ * ends in value. A warp has up to 32 buckets, one for each lane, and writes their values one behind
+ * another: a lane finds its value's bucket among the lanes. */
 template <int NT>
-__device__ __forceinline__ void write_runs(const uint32_t *value, uint32_t digits,
-                                           const uint32_t *end, uint32_t kinds,
-                                           const uint32_t *cursor, uint32_t *index) {
-    uint32_t lg = 2; /* of the lanes that share a run: some more than it has digits */
-    while (lg < 5 && kinds << lg < digits + digits / 4)
-        lg++;
-    const uint32_t lane = threadIdx.x & ((1u << lg) - 1);
-    for (uint32_t k = threadIdx.x >> lg; k < kinds; k += NT >> lg) {
-        const uint32_t from = k ? end[k - 1] : 0, to = end[k], at = cursor[k] - from;
-        for (uint32_t p = from + lane; p < to; p += 1u << lg)
-            index[at + p] = value[p];
+__device__ __forceinline__ void write_runs(const uint32_t *value, const uint32_t *end,
+                                           uint32_t kinds, const uint32_t *cursor,
+                                           uint32_t *index) {
+    const uint32_t all = 0xffffffffu, lane = threadIdx.x & 31;
+    const uint32_t some = (kinds + NT / 32 - 1) / (NT / 32), each = some < 32 ? some : 32;
+    for (uint32_t k0 = (threadIdx.x >> 5) * each; k0 < kinds; k0 += NT / 32 * each) {
+        const uint32_t k = k0 + lane;
+        const bool mine = lane < each && k < kinds;
+        const uint32_t to = mine ? end[k] : all, from = mine && k ? end[k - 1] : 0;
+        const uint32_t shift = mine ? cursor[k] - from : 0;
+        const uint32_t last = end[(k0 + each < kinds ? k0 + each : kinds) - 1];
+#pragma unroll 2
+        for (uint32_t p = __shfl_sync(all, from, 0); p < last; p += 32) {
+            const uint32_t q = p + lane;
+            uint32_t before = 0; /* buckets that end up to q */
+#pragma unroll
+            for (uint32_t step = 16; step; step >>= 1)
+                if (__shfl_sync(all, to, before + step - 1) <= q) before += step;
+            const uint32_t at = q + __shfl_sync(all, shift, before);
+            if (q < last) index[at] = value[q];
+        }
     }
 }
 
-/* Cluster b: the digits of bin b to their buckets, if they are too many for a block. Each block
- * takes as many of them and moves them by shares, as long runs as its shared memory allows: it has
- * a multiprocessor to itself. */
-template <int NT>
-__global__ __launch_bounds__(NT, 1) void place_large(const __grid_constant__ move_args a) {
-    enum { AHEAD = 8 };
-    extern __shared__ uint32_t shared[];
+/* A block's digits of a bin, whose buckets they go to at its cursor, by shares. off: their counts.
+ */
+template <int NT, int AHEAD>
+__device__ __forceinline__ void move_shares(const move_args &a, uint32_t from, uint32_t digits,
+                                            uint32_t *off, uint32_t *cursor, uint32_t *value) {
     __shared__ uint32_t warps[NT / 32];
-    const uint32_t bin = blockIdx.x / a.cluster, rank = blockIdx.x % a.cluster;
-    const uint32_t lows = 1u << a.lg_low, start = a.start[bin], count = a.start[bin + 1] - start;
-    uint32_t *off = shared, *cursor = off + lows + 1, *value = cursor + lows;
-    if (count <= a.whole || count > a.most) return;
-    const uint32_t own = (uint32_t)((uint64_t)count * rank / a.cluster);
-    const uint32_t digits = (uint32_t)((uint64_t)count * (rank + 1) / a.cluster) - own;
-    const uint32_t from = start - a.start[0] + own;
-    clear<NT>(off, lows);
-    count_lows<NT, AHEAD>(a.low + from, digits, off);
-    divide_buckets<NT>(a, rank, start, a.first + ((size_t)bin << a.lg_low), off, cursor, value);
-    if (bin + 1 == a.bins && rank == 0 && threadIdx.x == 0)
-        a.first[(size_t)a.bins << a.lg_low] = a.start[a.bins];
-    const uint32_t shares = (digits + a.share - 1) / a.share;
+    const uint32_t lows = 1u << a.lg_low, shares = (digits + a.share - 1) / a.share;
     const uint32_t each = (digits + shares - 1) / shares;
     for (uint32_t q = 0; q < digits; q += each) {
         const uint32_t now = q + each < digits ? each : digits - q;
         if (shares > 1) {
             clear<NT>(off, lows);
-            count_lows<NT, AHEAD>(a.low + from + q, now, off);
+            count_lows<NT, AHEAD, true>(a.low + from + q, now, off);
             __syncthreads();
         }
         exclusive_scan<NT>(off, lows, warps);
-        put_values<NT, AHEAD>(a.low + from + q, a.values + from + q, now, off, value);
+        put_values<NT, AHEAD, true>(a.low + from + q, a.values + from + q, now, off, value);
         __syncthreads();
-        write_runs<NT>(value, now, off, lows, cursor, a.index);
+        write_runs<NT>(value, off, lows, cursor, a.index);
+        __syncthreads();
         if (q + each >= digits) break;
-        __syncthreads();
         for (uint32_t k = threadIdx.x; k < lows; k += NT)
             cursor[k] += off[k] - (k ? off[k - 1] : 0);
         __syncthreads();
+    }
+}
+
+/* Cluster c: the digits of bins c, c + clusters, ... to their buckets, if they are too many for a
+ * block. Each block takes as many of them and moves them by shares, as long runs as its shared
+ * memory allows: it has a multiprocessor to itself. */
+template <int NT>
+__global__ __launch_bounds__(NT, 1) void place_large(const __grid_constant__ move_args a) {
+    enum { AHEAD = 8 };
+    extern __shared__ uint32_t shared[];
+    const uint32_t lows = 1u << a.lg_low, rank = blockIdx.x % a.cluster;
+    uint32_t *off = shared, *cursor = off + lows + 1, *value = cursor + lows;
+    for (uint32_t bin = blockIdx.x / a.cluster; bin < a.bins; bin += gridDim.x / a.cluster) {
+        const uint32_t start = a.start[bin], count = a.start[bin + 1] - start;
+        if (count <= a.whole || count > a.most) continue;
+        const uint32_t own = (uint32_t)((uint64_t)count * rank / a.cluster);
+        const uint32_t digits = (uint32_t)((uint64_t)count * (rank + 1) / a.cluster) - own;
+        const uint32_t from = start - a.start[0] + own;
+        clear<NT>(off, lows);
+        count_lows<NT, AHEAD, true>(a.low + from, digits, off);
+        divide_buckets<NT>(a, rank, start, a.first + ((size_t)bin << a.lg_low), off, cursor, value);
+        move_shares<NT, AHEAD>(a, from, digits, off, cursor, value);
     }
 }
 
@@ -305,8 +342,8 @@ __global__ __launch_bounds__(NT) void count_buckets(const __grid_constant__ move
     extern __shared__ uint32_t shared[];
     const uint32_t lows = 1u << a.lg_low;
     const uint2 tile = tile_of<NT>(a);
-    for (uint32_t k = threadIdx.x; k < lows; k += NT)
-        shared[k] = 0;
+    if (tile.x >= tile.y) return;
+    clear<NT>(shared, lows);
     for (uint32_t p = tile.x; p < tile.y;) {
         const bin_part part = part_at(a, p, tile.y);
         p = part.to;
@@ -324,21 +361,24 @@ __global__ __launch_bounds__(NT) void count_buckets(const __grid_constant__ move
     }
 }
 
-/* Block b: where the buckets of bin b begin. */
+/* Where the buckets of bins b, b + blocks, ... begin. */
 template <int NT>
 __global__ __launch_bounds__(NT) void place_buckets(const __grid_constant__ move_args a) {
     extern __shared__ uint32_t shared[];
     __shared__ uint32_t warps[NT / 32];
-    const uint32_t lows = 1u << a.lg_low, start = a.start[blockIdx.x];
-    const size_t bucket = (size_t)blockIdx.x << a.lg_low;
-    if (is_placed(a, blockIdx.x)) return;
-    for (uint32_t k = threadIdx.x; k < lows; k += NT)
-        shared[k] = a.next[bucket + k];
-    __syncthreads();
-    exclusive_scan<NT>(shared, lows, warps);
-    for (uint32_t k = threadIdx.x; k < lows; k += NT)
-        a.first[bucket + k] = a.next[bucket + k] = start + shared[k];
-    if (blockIdx.x + 1 == a.bins && threadIdx.x == 0) a.first[bucket + lows] = a.start[a.bins];
+    const uint32_t lows = 1u << a.lg_low;
+    if (*a.large == 0) return;
+    for (uint32_t bin = blockIdx.x; bin < a.bins; bin += gridDim.x) {
+        const size_t bucket = (size_t)bin << a.lg_low;
+        if (is_placed(a, bin)) continue;
+        __syncthreads();
+        for (uint32_t k = threadIdx.x; k < lows; k += NT)
+            shared[k] = a.next[bucket + k];
+        __syncthreads();
+        exclusive_scan<NT>(shared, lows, warps);
+        for (uint32_t k = threadIdx.x; k < lows; k += NT)
+            a.first[bucket + k] = a.next[bucket + k] = a.start[bin] + shared[k];
+    }
 }
 
 /* The tile's digits to their buckets. */
@@ -392,6 +432,13 @@ unsigned blocks_for(size_t items, size_t each) {
     return (unsigned)((items + each - 1) / each);
 }
 
+/* Blocks for so many tasks, `resident` of which share a multiprocessor: each takes some tasks one
+ * after another, as starting a block costs as much as a task that turns out to be none. */
+unsigned some_blocks(const cuzk_cuda *dev, unsigned tasks, unsigned resident) {
+    const unsigned most = (unsigned)dev->info.sms * resident * ROUNDS;
+    return tasks < most ? tasks : most;
+}
+
 /* Words of shared memory that place_large() needs beside a share. */
 size_t beside_share(uint32_t lows) {
     return (size_t)2 * lows + 1;
@@ -403,7 +450,7 @@ cuzk_status place_larger(const cuzk_cuda *dev, const move_args &a, cuzk_err *err
     cluster.id = cudaLaunchAttributeClusterDimension;
     cluster.val.clusterDim = {a.cluster, 1, 1};
     cudaLaunchConfig_t how = {};
-    how.gridDim = dim3(a.bins * a.cluster);
+    how.gridDim = dim3(some_blocks(dev, a.bins, 1) * a.cluster);
     how.blockDim = dim3(NT);
     how.dynamicSmemBytes = (beside_share(1u << a.lg_low) + a.share) * 4;
     how.stream = dev->stream;
@@ -417,12 +464,12 @@ template <int NT>
 cuzk_status move_tiles(const cuzk_cuda *dev, const move_args &a, size_t digits, cuzk_err *err) {
     const uint32_t lows = 1u << a.lg_low;
     const unsigned tiles = blocks_for(digits, NT * ITEMS);
-    place_bin<NT><<<a.bins, NT, (lows + 1 + a.whole) * 4, dev->stream>>>(a);
+    place_bin<NT><<<some_blocks(dev, a.bins, 2), NT, (lows + 1 + a.whole) * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
     if (a.most > a.whole) CUZK_TRY(place_larger<NT>(dev, a, err));
     count_buckets<NT><<<tiles, NT, lows * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
-    place_buckets<NT><<<a.bins, NT, (lows + 1) * 4, dev->stream>>>(a);
+    place_buckets<NT><<<some_blocks(dev, a.bins, 2), NT, (lows + 1) * 4, dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
     scatter<NT><<<tiles, NT, tile_bytes(NT, lows, 6), dev->stream>>>(a);
     CUZK_CUDA_LAUNCHED();
@@ -521,7 +568,6 @@ cuzk_status cuzk__msm_sort_sets(const cuzk_cuda *dev, const cuzk__msm_shape *sha
     a.lg_low = lg_buckets(shape) - sorter->lg_bins;
     a.bins = (uint32_t)count << sorter->lg_bins;
     const size_t digits = cuzk__msm_digits_of(shape, first_set, count);
-    CUZK_CUDA(cudaMemsetAsync(sorter->next, 0, (size_t)count * shape->buckets * 4, dev->stream));
     return sorter->threads == WIDE_THREADS ? move_tiles<WIDE_THREADS>(dev, a, digits, err)
                                            : move_tiles<THIN_THREADS>(dev, a, digits, err);
 }
