@@ -7,6 +7,8 @@
  *   sums      accumulate_lists(): every list to one point. So a bucket that gets half of all points
  *             is as parallel as any other, and few buckets still fill the device.
  *   merge     the points of a bucket that was cut to one
+ *   fold      where buckets are many: accumulate_lists() once more, some buckets of a row of the
+ *             square below, and some of a column, to one point, at half the products
  *   reduce    sum_b (b+1) B_b = S + sum_k 2^k M_k for the sum S of all B_b and the sums M_k of
  *             those whose number has bit k: a set's buckets are a square, whose rows and columns
  *             are summed, two additions a bucket; from these S and the M_k follow
@@ -40,6 +42,8 @@ enum {
     MSM_PARTS_WANTED = 30, /* and parts for each thread, at most */
     MSM_SHORTEST_CAP = 8,
     MSM_STAGGER = 20000, /* nanoseconds between blocks of a multiprocessor */
+    MSM_LG_FOLD = 4,     /* 2^4 buckets at most become one before they are added up in XYZZ */
+    MSM_FOLD_NS = 40000, /* what that takes whatever there is to fold, nanoseconds */
     MSM_EVENTS = 4
 };
 
@@ -65,7 +69,9 @@ struct cuzk_cuda_msm {
     unsigned share;        /* of those that the device holds; two_steps.cuh */
     int lg_parts;          /* of the lists that a list is added up as */
     int batch;             /* sets sorted together */
-    const void *points;    /* the table, or the caller's bases */
+    cuzk__msm_square square;
+    uint32_t fold_width, fold_chunks; /* lists of a chunk that folds buckets, such chunks */
+    const void *points;               /* the table, or the caller's bases */
     void *table;
     uint32_t *index, *first;
     cuzk__msm_lists lists;
@@ -82,6 +88,12 @@ struct cuzk_cuda_msm {
 const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group group) {
     if (curve == CUZK_BN254) return group == CUZK_G1 ? &cuzk__cuda_bn254_g1 : &cuzk__cuda_bn254_g2;
     return group == CUZK_G1 ? &cuzk__cuda_bls12_381_g1 : &cuzk__cuda_bls12_381_g2;
+}
+
+static cuzk__msm_reduce_folded *reduce_folded(const cuzk_cuda_msm_config *c) {
+    if (c->curve == CUZK_BN254)
+        return c->group == CUZK_G1 ? cuzk__msm_folded_bn254_g1 : cuzk__msm_folded_bn254_g2;
+    return c->group == CUZK_G1 ? cuzk__msm_folded_bls12_381_g1 : cuzk__msm_folded_bls12_381_g2;
 }
 
 static int covered(const cuzk__msm_shape *s) {
@@ -123,6 +135,10 @@ struct msm_rates {
 };
 static const msm_rates RATES_BN254[2] = {{0.142, 0.49, 15e3, 0.5e3}, {0.40, 1.85, 20e3, 2e3}};
 static const msm_rates RATES_BLS12_381[2] = {{0.279, 0.90, 15e3, 1e3}, {0.77, 3.60, 30e3, 4e3}};
+
+static const msm_rates *rates_of(const cuzk_cuda_msm_config *c) {
+    return (c->curve == CUZK_BN254 ? RATES_BN254 : RATES_BLS12_381) + (c->group != CUZK_G1);
+}
 
 /* What a shape is chosen by. */
 struct msm_chooser {
@@ -284,18 +300,10 @@ static cuzk_status take_sorter(cuzk_cuda_msm *m, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* The square of a set's buckets: 2^high rows of 2^low. */
-static int lg_low(const cuzk_cuda_msm *m) {
-    return m->shape.window / 2;
-}
-static int lg_high(const cuzk_cuda_msm *m) {
-    return m->shape.window - 1 - lg_low(m);
-}
-
 static cuzk_status take_points(cuzk_cuda_msm *m, cuzk_err *err) {
     const size_t point = m->g->point_bytes;
     const size_t kept = ((size_t)m->blocks * (size_t)m->g->threads * m->most) << m->lg_parts;
-    const size_t lines = ((size_t)1 << lg_low(m)) + ((size_t)1 << lg_high(m));
+    const size_t lines = ((size_t)1 << m->square.lg_low) + ((size_t)1 << m->square.lg_high);
     CUZK_TRY(take(m, &m->sums, m->lists.max_lists * point, err));
     CUZK_TRY(take(m, &m->acc, kept * point, err));
     CUZK_TRY(take(m, &m->prefix, kept * point / 2, err));
@@ -315,6 +323,47 @@ static cuzk_status take_scratch(cuzk_cuda_msm *m, cuzk_err *err) {
     for (int i = 0; i < MSM_EVENTS; i++)
         CUZK_CUDA(cudaEventCreate(&m->events[i]));
     return CUZK_OK;
+}
+
+/* Chunks of the lists that fold the square; false where what they want is not there: words, room
+ * for the points in place of the index, accumulators, chunks. */
+static bool cut_fold(cuzk_cuda_msm *m, const cuzk__msm_square *s) {
+    const uint32_t points = s->points(), unit = (uint32_t)m->g->threads;
+    const uint32_t grain = unit / CUZK__MSM_WARPS, most = m->most << m->lg_parts;
+    for (uint32_t waves = 1; waves <= m->waves; waves++) {
+        uint32_t width = points / (m->blocks * waves) + 1;
+        width = width < unit ? unit : (width + grain - 1) / grain * grain;
+        if (width > most * unit) continue;
+        m->fold_width = width;
+        m->fold_chunks = (points + width - 1) / width;
+        return ((size_t)m->fold_chunks * width << s->lg_fold) <= m->digits &&
+               points <= m->lists.max_lists && points * m->g->point_bytes <= m->digits * 4;
+    }
+    return false;
+}
+
+/* Buckets are folded where it takes less than to add them up in XYZZ: rounds of additions with an
+ * inversion each. */
+static void choose_fold(cuzk_cuda_msm *m) {
+    const msm_rates *rates = rates_of(&m->config);
+    const double threads = (double)m->blocks * m->g->threads;
+    const int low = m->shape.window / 2, high = m->shape.window - 1 - low;
+    m->square = {(uint32_t)m->shape.sets, (uint32_t)m->shape.narrow, high, low, 0};
+    double least = m->square.points() * rates->bucket / 2;
+    int best = 0;
+    for (int lg = 1; lg <= MSM_LG_FOLD && lg < high && lg <= low; lg++) {
+        m->square.lg_fold = lg;
+        if (!cut_fold(m, &m->square)) continue;
+        const double points = m->square.points(), at_once = points > threads ? points : threads;
+        const double cost = ((1 << lg) - 1) * (at_once * rates->digit + rates->round) +
+                            points * rates->bucket / 2 + MSM_FOLD_NS;
+        if (cost < least) {
+            least = cost;
+            best = lg;
+        }
+    }
+    m->square.lg_fold = best;
+    if (best) (void)cut_fold(m, &m->square);
 }
 
 /* Lists: a bucket of uniform scalars is one list (nearly always: it is not longer than eight
@@ -360,6 +409,7 @@ static void choose_cuts(cuzk_cuda_msm *m) {
            cuzk__msm_digits_of(&m->shape, 0, m->batch + 1) <= MSM_BATCH_DIGITS)
         m->batch++;
     m->result_bytes = (size_t)m->shape.sets * (size_t)m->shape.window * m->g->xyzz_bytes;
+    choose_fold(m);
 }
 
 cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cuda_msm_config *c,
@@ -379,9 +429,8 @@ cuzk_status cuzk_cuda_msm_new(cuzk_cuda_msm **out, cuzk_cuda *dev, const cuzk_cu
     m->fr = c->curve == CUZK_BN254 ? &cuzk_bn254_fr_ops : &cuzk_bls12_381_fr_ops;
     const bool measuring = is_measuring(dev);
     unsigned factor = c->factor;
-    const msm_chooser by = {
-        c, (c->curve == CUZK_BN254 ? RATES_BN254 : RATES_BLS12_381) + (c->group != CUZK_G1),
-        m->fr->bits, resident_blocks(m) * (size_t)m->g->threads, dev->info.block_shared};
+    const msm_chooser by = {c, rates_of(c), m->fr->bits, resident_blocks(m) * (size_t)m->g->threads,
+                            dev->info.block_shared};
     if (!factor) {
         cuzk_cuda_info info = dev->info;
         if (!c->table_limit) CUZK_TRY_GOTO(cuzk_cuda_get_info(dev, &info, err), fail);
@@ -482,6 +531,18 @@ static cuzk_status sort_digits(cuzk_cuda_msm *m, const cuzk__msm_shape *s, const
     return CUZK_OK;
 }
 
+static list_args lists_of(const cuzk_cuda_msm *m) {
+    list_args a = {};
+    a.index = m->turned;
+    a.chunks = m->chunks;
+    a.acc = (uint4 *)m->acc;
+    a.prefix = (uint4 *)m->prefix;
+    a.halves = (uint4 *)m->halves;
+    a.most = m->most << m->lg_parts;
+    a.sms = m->dev->info.sms;
+    return a;
+}
+
 /* Leaves the sum of each bucket with digits in sums, at its first list's number. */
 static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, const cuzk__msm_turn *turn,
                                cuzk_err *err) {
@@ -492,25 +553,38 @@ static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, const cuzk__msm_
     CUZK_TRY(cuzk__msm_make_lists(m->dev, m->first, m->all_buckets, m->cap, bound, l, err));
     CUZK_TRY(cuzk__msm_turn_lists(m->dev, m->index, l, l->offset + m->all_buckets, bound, &cut,
                                   m->turned, m->chunks, err));
-    list_args a = {};
+    list_args a = lists_of(m);
     a.points = (const uint4 *)m->points;
-    a.index = m->turned;
-    a.chunks = m->chunks;
     a.slot = l->slot[1];
     a.out = (uint4 *)m->sums;
-    a.acc = (uint4 *)m->acc;
-    a.prefix = (uint4 *)m->prefix;
-    a.halves = (uint4 *)m->halves;
     a.counter = m->dev->counters;
     a.count = cut.count;
-    a.most = cut.most << cut.lg_parts;
     a.lg_parts = cut.lg_parts;
-    a.sms = m->dev->info.sms;
     a.stagger = digits >= MSM_STAGGERED ? MSM_STAGGER : 0;
     if (turn && turn->made) CUZK_CUDA(cudaEventRecord(turn->made, m->dev->stream));
     if (turn && turn->after) CUZK_CUDA(cudaStreamWaitEvent(m->dev->stream, turn->after, 0));
     CUZK_TRY(m->g->accumulate(m->dev, &a, (int)m->blocks, err));
     return m->g->merge(m->dev, m->sums, l->offset, m->all_buckets, err);
+}
+
+/* From the sums of buckets to result. Lists and their index are done with. */
+static cuzk_status reduce_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
+    const cuzk__msm_lists *l = &m->lists;
+    const cuzk__msm_square *s = &m->square;
+    if (s->lg_fold == 0)
+        return m->g->reduce(m->dev, m->sums, l->offset, s->sets, s->lg_high, s->lg_low, m->grid,
+                            m->result, err);
+    CUZK_TRY(cuzk__msm_fold_lists(m->dev, l->offset, s, m->fold_width, m->turned, l->key[0],
+                                  m->chunks, err));
+    list_args a = lists_of(m);
+    a.points = (const uint4 *)m->sums;
+    a.slot = l->key[0];
+    a.out = (uint4 *)m->index;
+    a.counter = m->dev->counters + CUZK__FOLDED;
+    a.count = m->fold_chunks;
+    CUZK_TRY(m->g->accumulate(m->dev, &a, (int)m->blocks, err));
+    return reduce_folded(&m->config)(m->dev, m->sums, m->index, l->offset, s, m->grid, m->result,
+                                     err);
 }
 
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
@@ -552,8 +626,7 @@ cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const ui
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
     CUZK_TRY(sum_buckets(m, n * (size_t)run.windows, turn, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    CUZK_TRY(m->g->reduce(dev, m->sums, m->lists.offset, (uint32_t)run.sets, lg_high(m), lg_low(m),
-                          m->grid, m->result, err));
+    CUZK_TRY(reduce_buckets(m, err));
     CUZK_CUDA(
         cudaMemcpyAsync(result, m->result, m->result_bytes, cudaMemcpyDeviceToHost, dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));

@@ -82,18 +82,25 @@ template <class G, class E, int NT, int MINB> struct msm_group {
     static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
                               uint32_t sets, int lg_high, int lg_low, void *lines, void *result,
                               cuzk_err *err) {
+        const cuzk__msm_square square = {sets, 0, lg_high, lg_low, 0};
+        return reduce_square(dev, sums, NULL, offset, &square, lines, result, err);
+    }
+
+    static cuzk_status reduce_square(const cuzk_cuda *dev, const void *sums, const void *folded,
+                                     const uint32_t *offset, const cuzk__msm_square *s, void *lines,
+                                     void *result, cuzk_err *err) {
         const int bytes = REDUCE_COUNT * (int)sizeof(xyzz), lg_threads = REDUCE_COUNT < 128 ? 6 : 7;
         int held;
         CUZK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, sum_lines<G>, POINT_THREADS,
                                                                 (size_t)bytes));
-        const lines_cut cut = choose_lines(lg_high, lg_low, lg_threads, sets,
-                                           (uint32_t)(dev->info.sms * (held ? held : 1)));
-        sum_lines<G><<<dim3(cut.blocks(), sets), POINT_THREADS, bytes, dev->stream>>>(
-            (const affine *)sums, offset, cut, (xyzz *)lines);
+        const lines_cut cut =
+            choose_lines(*s, lg_threads, (uint32_t)(dev->info.sms * (held ? held : 1)));
+        sum_lines<G><<<dim3(cut.blocks(), s->sets), POINT_THREADS, bytes, dev->stream>>>(
+            (const affine *)sums, (const affine *)folded, offset,
+            dev->counters + CUZK__BUCKETS_EMPTY, cut, (xyzz *)lines);
         CUZK_CUDA_LAUNCHED();
-        sum_bits<G>
-            <<<dim3(1 + (unsigned)(lg_high + lg_low), sets), POINT_THREADS, bytes, dev->stream>>>(
-                (const xyzz *)lines, lg_high, lg_low, (xyzz *)result);
+        sum_bits<G><<<dim3(1 + (unsigned)(s->lg_high + s->lg_low), s->sets), POINT_THREADS, bytes,
+                      dev->stream>>>((const xyzz *)lines, s->lg_high, s->lg_low, (xyzz *)result);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
     }

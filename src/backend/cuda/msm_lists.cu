@@ -8,14 +8,15 @@
 
 namespace {
 
-/* Lists of bucket b; *cut becomes 1 when there are more than one. */
+/* Lists of bucket b; the counters become what msm_lists.cuh says. */
 __global__ void count_lists(const uint32_t *first, uint32_t buckets, uint32_t cap, uint32_t *count,
-                            unsigned *cut) {
+                            unsigned *counters) {
     const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
-    if (b > buckets) return;
     const uint32_t n = b < buckets ? (first[b + 1] - first[b] + cap - 1) / cap : 0;
-    count[b] = n;
-    if (n > 1) *cut = 1;
+    if (b <= buckets) count[b] = n;
+    if (n > 1) counters[CUZK__LISTS_CUT] = 1;
+    const int empty = __syncthreads_count(b < buckets && n == 0);
+    if (threadIdx.x == 0 && empty) atomicAdd(counters + CUZK__BUCKETS_EMPTY, (unsigned)empty);
 }
 
 /* List k of the n of a bucket, an even share of its elements. */
@@ -223,6 +224,43 @@ __global__ void turn_lists(const uint32_t *index, const uint2 *ranges, uint32_t 
     }
 }
 
+/* Thread k: list k, behind the last one an empty one; and chunk k. */
+__global__ void fold_lists(const uint32_t *offset, const unsigned *empty,
+                           const __grid_constant__ cuzk__msm_square s, uint32_t width,
+                           uint32_t *words, uint32_t *slot, uint4 *chunks) {
+    const uint32_t k = blockIdx.x * blockDim.x + threadIdx.x, points = s.points();
+    const uint32_t count = (points + width - 1) / width, length = 1u << s.lg_fold;
+    const bool fold = *empty <= s.empty_most();
+    if (k <= count)
+        chunks[k] = k < count && fold ? make_uint4(k * width << s.lg_fold, length, k * width, width)
+                                      : make_uint4(points, 0, UINT32_MAX, 0);
+    const uint32_t chunk = k / width;
+    if (!fold || chunk >= count) return;
+    uint32_t *out = words + (chunk * width << s.lg_fold) + (k - chunk * width);
+    uint32_t bucket = 0, step = 0;
+    if (k < points) {
+        const uint32_t half = 1u << (s.lg_high + s.lg_low - s.lg_fold); /* of a set's points */
+        uint32_t set = k / half;
+        set = set < s.narrow ? set : s.narrow + (k - s.before(s.narrow)) / (2 * half);
+        uint32_t at = k - s.before(set);
+        const uint32_t rows = s.rows(set), places = 1u << (s.lg_low - s.lg_fold);
+        bucket = set << (s.lg_high + s.lg_low);
+        if (at < rows * places) {
+            bucket += (at >> (s.lg_low - s.lg_fold) << s.lg_low) + (at & (places - 1));
+            step = places;
+        } else {
+            bucket += at - rows * places;
+            step = rows >> s.lg_fold << s.lg_low;
+        }
+        slot[k] = k;
+    }
+    for (uint32_t q = 0; q < length; q++, bucket += step) {
+        const uint32_t v = k < points ? offset[bucket] : 0;
+        const bool some = k < points && offset[bucket + 1] > v;
+        out[(size_t)q * width] = some ? v : CUZK__NO_ELEMENT;
+    }
+}
+
 int bits_of(uint32_t v) {
     int b = 0;
     while (v >> b)
@@ -260,13 +298,22 @@ cuzk_status cuzk__msm_turn_lists(const cuzk_cuda *dev, const uint32_t *index,
     return CUZK_OK;
 }
 
+cuzk_status cuzk__msm_fold_lists(const cuzk_cuda *dev, const uint32_t *offset,
+                                 const cuzk__msm_square *square, uint32_t width, uint32_t *words,
+                                 uint32_t *slot, uint4 *chunks, cuzk_err *err) {
+    fold_lists<<<blocks_for((size_t)square->points() + width), 256, 0, dev->stream>>>(
+        offset, dev->counters + CUZK__BUCKETS_EMPTY, *square, width, words, slot, chunks);
+    CUZK_CUDA_LAUNCHED();
+    return CUZK_OK;
+}
+
 cuzk_status cuzk__msm_make_lists(const cuzk_cuda *dev, const uint32_t *first, uint32_t buckets,
                                  uint32_t cap, size_t bound, const cuzk__msm_lists *l,
                                  cuzk_err *err) {
     if (bound > l->max_lists)
         return cuzk_err_set(err, CUZK_STATUS_BUG, "%zu lists, room for %zu", bound, l->max_lists);
-    count_lists<<<blocks_for((size_t)buckets + 1), 256, 0, dev->stream>>>(
-        first, buckets, cap, l->offset, dev->counters + CUZK__LISTS_CUT);
+    count_lists<<<blocks_for((size_t)buckets + 1), 256, 0, dev->stream>>>(first, buckets, cap,
+                                                                          l->offset, dev->counters);
     CUZK_CUDA_LAUNCHED();
     size_t temp = l->temp_bytes;
     CUZK_CUDA(cub::DeviceScan::ExclusiveSum(l->temp, temp, l->offset, l->offset,

@@ -3,6 +3,7 @@
 #ifndef CUZK_BACKEND_CUDA_MSM_REDUCE_CUH
 #define CUZK_BACKEND_CUDA_MSM_REDUCE_CUH
 
+#include "backend/cuda/msm_lists.cuh"
 #include "backend/cuda/msm_points.cuh"
 
 namespace cuzk_gpu {
@@ -12,41 +13,47 @@ enum { REDUCE_THREADS = POINT_THREADS };
 /* How the lines of a set's square of buckets are shared out: a block sums 2^lg_rows rows, or
  * 2^lg_columns columns. */
 struct lines_cut {
-    int lg_high, lg_low, lg_rows, lg_columns;
-    __host__ __device__ uint32_t row_blocks() const { return 1u << (lg_high - lg_rows); }
+    cuzk__msm_square square;
+    int lg_rows, lg_columns;
+    __host__ __device__ uint32_t row_blocks() const { return 1u << (square.lg_high - lg_rows); }
     __host__ __device__ uint32_t blocks() const {
-        return row_blocks() + (1u << (lg_low - lg_columns));
+        return row_blocks() + (1u << (square.lg_low - lg_columns));
     }
 };
 
-/* So that each of a block's 2^lg_threads sums is of 2^lg_each buckets, of a row or of a column. */
-static inline lines_cut cut_lines(int lg_high, int lg_low, int lg_each, int lg_threads) {
-    lines_cut c = {lg_high, lg_low, lg_threads + lg_each - lg_low, lg_threads + lg_each - lg_high};
+/* So that each of a block's 2^lg_threads sums is of 2^lg_each points, of a row or of a column. */
+static inline lines_cut cut_lines(const cuzk__msm_square &s, int lg_each, int lg_threads) {
+    lines_cut c = {s, lg_threads + lg_each - (s.lg_low - s.lg_fold),
+                   lg_threads + lg_each - (s.lg_high - s.lg_fold)};
     for (int *lg : {&c.lg_rows, &c.lg_columns}) {
-        const int most = lg == &c.lg_rows ? lg_high : lg_low;
+        const int most = lg == &c.lg_rows ? s.lg_high : s.lg_low;
         *lg = *lg < 0 ? 0 : *lg > lg_threads ? lg_threads : *lg;
         *lg = *lg > most ? most : *lg;
     }
     return c;
 }
 
-/* The cut that takes least: rounds of `resident` blocks, in each of which a thread adds its buckets
+/* The cut that takes least: rounds of `resident` blocks, in each of which a thread adds its points
  * up, and the block the sums of its threads. Sets are not alike, narrow ones have half of the
- * buckets: few long blocks take half a round more for that. */
-static inline lines_cut choose_lines(int lg_high, int lg_low, int lg_threads, uint32_t sets,
-                                     uint32_t resident) {
-    lines_cut best = cut_lines(lg_high, lg_low, 0, lg_threads);
+ * buckets: few long blocks take half a round more for that; and of folded ones, whose blocks are
+ * short, all end half a block apart. */
+static inline lines_cut choose_lines(const cuzk__msm_square &s, int lg_threads, uint32_t resident) {
+    const int row_points = s.lg_low - s.lg_fold, column_points = s.lg_high - s.lg_fold;
+    lines_cut best = cut_lines(s, 0, lg_threads);
     uint64_t least = UINT64_MAX;
-    for (int lg = 0; lg <= (lg_high > lg_low ? lg_high : lg_low); lg++) {
-        const lines_cut c = cut_lines(lg_high, lg_low, lg, lg_threads);
-        const uint64_t rounds = ((uint64_t)c.blocks() * sets + resident - 1) / resident;
-        const int row = lg_low - lg_threads + c.lg_rows;
-        const int column = lg_high - lg_threads + c.lg_columns;
+    for (int lg = 0; lg <= (row_points > column_points ? row_points : column_points); lg++) {
+        const lines_cut c = cut_lines(s, lg, lg_threads);
+        const uint64_t rounds = ((uint64_t)c.blocks() * s.sets + resident - 1) / resident;
+        const int row = row_points - lg_threads + c.lg_rows;
+        const int column = column_points - lg_threads + c.lg_columns;
         const int each = row > column ? row : column;
-        const bool uneven = sets > 1 && each > 5;
+        const bool uneven = s.sets > 1 && each > 5;
         const uint64_t block =
             ((uint64_t)1 << (each < 0 ? 0 : each)) + (uint64_t)(lg_threads - c.lg_rows);
-        const uint64_t time = (2 * rounds + uneven) * block;
+        const uint64_t busy = (uint64_t)c.blocks() * (2 * s.sets - s.narrow) / 2;
+        const uint64_t time =
+            s.lg_fold ? (2 * (busy > resident ? busy : resident) + resident) * block / resident
+                      : (2 * rounds + uneven) * block;
         if (time < least) {
             least = time;
             best = c;
@@ -59,15 +66,14 @@ static inline lines_cut choose_lines(int lg_high, int lg_low, int lg_threads, ui
  * for equal points would decide. */
 template <class E> constexpr int LINES_BLOCKS = E::N > 12 ? 2 : E::N > 8 ? 3 : 4;
 
-/* A set's buckets, b = (hi << lg_low) + lo, as a square. Block (k, set): the sums of some of its
- * lines: first the rows hi, then the columns lo. */
+/* Block (k, set): the sums of some of the set's lines: first the rows, then the columns. */
 template <class G>
 __global__ __launch_bounds__(REDUCE_THREADS, LINES_BLOCKS<typename G::E>) void sum_lines(
-    const typename G::affine *sums, const uint32_t *offset, lines_cut cut,
-    typename G::xyzz *lines) {
+    const typename G::affine *sums, const typename G::affine *folded, const uint32_t *offset,
+    const unsigned *empty, const __grid_constant__ lines_cut cut, typename G::xyzz *lines) {
     extern __shared__ uint64_t words[];
-    const int lg_high = cut.lg_high, lg_low = cut.lg_low;
-    const uint32_t rows = 1u << lg_high, columns = 1u << lg_low, set = blockIdx.y;
+    const cuzk__msm_square &s = cut.square;
+    const uint32_t rows = 1u << s.lg_high, columns = 1u << s.lg_low, set = blockIdx.y;
     const bool row = blockIdx.x < cut.row_blocks();
     const int lg_lines = row ? cut.lg_rows : cut.lg_columns;
     const uint32_t block = row ? blockIdx.x : blockIdx.x - cut.row_blocks();
@@ -76,13 +82,25 @@ __global__ __launch_bounds__(REDUCE_THREADS, LINES_BLOCKS<typename G::E>) void s
     const uint32_t number = (uint32_t)x.number();
     const uint32_t line =
         (block << lg_lines) + (number & ((1u << lg_lines) - 1)) + (row ? 0 : rows);
-    const uint32_t first = (set << (lg_high + lg_low)) + (row ? line << lg_low : line - rows);
-    const uint32_t length = row ? columns : rows, step = row ? 1 : columns;
+    const bool fold = s.lg_fold && *empty <= s.empty_most();
+    const typename G::affine *points = fold ? folded : sums;
+    const int lg = fold ? s.lg_fold : 0;
+    const uint32_t used = s.rows(set), length = (row ? columns : used) >> lg;
+    const uint32_t step = row ? 1 : columns;
+    const bool no_row = row && line >= used;
+    uint32_t first = row ? line << (s.lg_low - lg) : line - rows;
+    first +=
+        fold ? s.before(set) + (row ? 0 : used << (s.lg_low - lg)) : set << (s.lg_high + s.lg_low);
     for (uint32_t from = 0; from < length; from += COUNT >> lg_lines) {
-        const uint32_t i = from + (number >> lg_lines), b = first + (i < length ? i : 0) * step;
-        const uint32_t v = offset[b];
-        const bool any = i < length && offset[b + 1] > v;
-        x.add_affine(&sums[any ? v : 0], any);
+        const uint32_t i = from + (number >> lg_lines);
+        bool any = i < length && !no_row;
+        uint32_t v = first + (any ? i : 0) * step;
+        if (!fold) {
+            const uint32_t b = v;
+            v = offset[b];
+            any = any && offset[b + 1] > v;
+        }
+        x.add_affine(&points[any ? v : 0], any);
     }
     block_sums<G, REDUCE_THREADS>(words, x, 1 << lg_lines);
     if (threadIdx.x >> lg_lines) return;
