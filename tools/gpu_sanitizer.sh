@@ -10,6 +10,9 @@ Runs NVIDIA's compute-sanitizer (of the CUDA toolkit) over single kernels, a key
 whole proof, all small: a run takes some hundred times as long as without it. Every result is
 checked as well. Prints one line a run and ends with 1 when one is not clean.
 
+racecheck does not follow barriers of some warps of a block, and finds races in every sum of lists:
+give it a build with -DCMAKE_CUDA_FLAGS=-DCUZK_RACECHECK, where these are barriers of the block.
+
   --cuzk PROGRAM   default build/cuda/bin/cuzk-full
   --vectors DIR    circom's keys, default tests/vectors/circom
   --tools LIST     of memcheck, racecheck, synccheck, initcheck; default "memcheck racecheck"

@@ -90,6 +90,7 @@ CUZK_GPU_D void fetch_point(uint32_t dst, const C &lists, uint32_t id) {
     if constexpr (E::LANES == 2) {
         fetch_half<N, NT>(dst, lists.point(id) + FIRST);
     } else {
+        __syncwarp(); /* the other has read what it is overwritten with */
         const uint32_t other = __shfl_xor_sync(0xffffffffu, id, 1);
         const bool odd = dst & 16;
         const uint4 *even_point = lists.point(odd ? other : id) + FIRST;
@@ -489,6 +490,16 @@ template <class E, int NT> CUZK_GPU_D void block_invert(uint32_t *x, uint32_t ba
     }
 }
 
+/* A barrier for the warps that do not invert. racecheck follows barriers of a whole block only:
+ * built for it, with CUZK_RACECHECK, the warp that inverts comes to this one too. */
+template <int WORKERS> CUZK_GPU_D void workers_barrier() {
+#ifdef CUZK_RACECHECK
+    __syncthreads();
+#else
+    asm volatile("bar.sync 1, %0;" ::"n"(WORKERS * 32) : "memory");
+#endif
+}
+
 /* x of each thread becomes its inverse: block_invert() with fewer products on its path. Products
  * are halved down to 32 values, which `warp` multiplies and inverts; meanwhile the other warps go
  * down again, from each product's complement, the product of all that it leaves out, to the
@@ -541,6 +552,10 @@ template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t a
         if (lane < E::LANES) {
             CUZK_UNROLL for (int k = 0; k < N; k++) inverse[lane % E::LANES][k] = x[k];
         }
+#ifdef CUZK_RACECHECK
+        for (int half = 32; half < NT; half <<= 1)
+            __syncthreads();
+#endif
     } else {
         uint32_t parent = base + 2 * AREA;
 #pragma unroll 1
@@ -548,7 +563,7 @@ template <class E, int NT> CUZK_GPU_D void block_inverse(uint32_t *x, uint32_t a
             const bool last = 2 * half == NT;
             const uint32_t above = last ? base : level - 2 * half * 16;
             const uint32_t child = last ? base + 4 * AREA : parent + half * 16;
-            asm volatile("bar.sync 1, %0;" ::"n"(WORKERS * 32) : "memory");
+            workers_barrier<WORKERS>();
             for (int v = worker; v < half / 16; v += WORKERS) {
                 const int k = v * 32 + lane;
                 get_shared<N, NT>(x, parent + (k & (half - 1)) * 16);
