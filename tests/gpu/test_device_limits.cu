@@ -175,15 +175,19 @@ static void tiles(const cuzk_cuda *dev, size_t n, int arch) {
 static void lines(int sums) {
     for (int low = 1; low <= 12; low++)
         for (int high = low - 1; high <= low; high++)
-            for (uint32_t sets = 1; sets < 64; sets += 7)
-                for (uint32_t resident = 36; resident < 2000; resident += 123) {
-                    const lines_cut c = choose_lines(high, low, sums, sets, resident);
-                    const uint32_t columns = c.blocks() - c.row_blocks();
-                    expect(c.lg_rows >= 0 && c.lg_rows <= sums && c.lg_columns >= 0 &&
-                               c.lg_columns <= sums && c.row_blocks() << c.lg_rows == 1u << high &&
-                               columns << c.lg_columns == 1u << low,
-                           "lines", 0);
-                }
+            for (int fold = 0; fold <= 3 && fold <= high; fold++)
+                for (uint32_t sets = 1; sets < 64; sets += 7)
+                    for (uint32_t resident = 36; resident < 2000; resident += 123) {
+                        const cuzk__msm_square square = {sets, sets / 3, high, low, fold};
+                        const lines_cut c = choose_lines(square, sums, resident);
+                        const uint32_t columns = c.blocks() - c.row_blocks();
+                        expect(c.lg_rows >= 0 && c.lg_rows <= sums && c.lg_columns >= 0 &&
+                                   c.lg_columns <= sums &&
+                                   c.row_blocks() << c.lg_rows == square.rows(sets) &&
+                                   columns << c.lg_columns == 1u << low &&
+                                   square.empty_most() < sets << (high + low),
+                               "lines", 0);
+                    }
 }
 
 static void windows(const chip &c) {
