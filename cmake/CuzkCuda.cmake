@@ -2,6 +2,7 @@
 # The runtime is linked statically and loads the driver when first used, so that programs start on
 # machines without one.
 option(CUZK_CUDA "Build the CUDA backend" OFF)
+option(CUZK_LINEINFO "Source lines in device code, for profilers: programs of three times the size" OFF)
 set(CUZK_STATIC_NEEDS -lpthread) # of whoever links a static library of ours
 if(CUZK_CUDA)
   set(CUZK_STATIC_NEEDS -lstdc++ -ldl -lrt -lpthread)
@@ -25,7 +26,8 @@ endif()
 # _Alignas is spelled alignas in C++.
 function(cuzk_cuda_flags target)
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --no-compress --extended-lambda --expt-relaxed-constexpr
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${CUZK_LINEINFO}>>:-lineinfo>
+    $<$<COMPILE_LANGUAGE:CUDA>:--no-compress --extended-lambda --expt-relaxed-constexpr
       -Xcompiler=-Wall,-Wextra,-Wno-unused-function,-Wno-pedantic,-Wno-unknown-pragmas
       --diag-suppress=177>)
   target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:_Alignas=alignas>)
