@@ -85,6 +85,8 @@ struct cuzk_cuda_ntt {
 };
 
 /* One group's point kernels: msm_<group>.cu. Sizes in bytes; pointers are device memory. */
+struct cuzk__msm_square; /* msm_lists.cuh */
+
 struct cuzk__cuda_group_ops {
     size_t point_bytes, xyzz_bytes;
     int threads; /* of a block of accumulate(), counting as one those that share a list */
@@ -103,12 +105,14 @@ struct cuzk__cuda_group_ops {
      * than one. */
     cuzk_status (*merge)(const cuzk_cuda *dev, void *sums, const uint32_t *offset, uint32_t buckets,
                          cuzk_err *err);
-    /* Of each of `sets` sets of 2^(lg_high + lg_low) buckets, the sums that combine wants: result
-     * has 1 + lg_high + lg_low a set. The sum of bucket b is sums[offset[b]], or infinity when
-     * offset[b+1] is the same. grid: room for 2^lg_high + 2^lg_low sums a set. */
-    cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
-                          uint32_t sets, int lg_high, int lg_low, void *grid, void *result,
-                          cuzk_err *err);
+    /* Of each of a square's sets of 2^(lg_high + lg_low) buckets, the sums that combine wants:
+     * result has 1 + lg_high + lg_low a set. The sum of bucket b is sums[offset[b]], or infinity
+     * when offset[b+1] is the same. folded: the points of a folded square, which are taken in
+     * place of sums unless too many buckets are empty. grid: room for 2^lg_high + 2^lg_low sums a
+     * set. */
+    cuzk_status (*reduce)(const cuzk_cuda *dev, const void *sums, const void *folded,
+                          const uint32_t *offset, const cuzk__msm_square *square, void *grid,
+                          void *result, cuzk_err *err);
     /* out[i] = 2^doublings in[i]; may be in place. */
     cuzk_status (*shift)(const cuzk_cuda *dev, const void *in, void *out, size_t n, int doublings,
                          cuzk_err *err);

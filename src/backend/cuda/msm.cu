@@ -90,12 +90,6 @@ const cuzk__cuda_group_ops *cuzk__cuda_group(cuzk_curve_id curve, cuzk_group gro
     return group == CUZK_G1 ? &cuzk__cuda_bls12_381_g1 : &cuzk__cuda_bls12_381_g2;
 }
 
-static cuzk__msm_reduce_folded *reduce_folded(const cuzk_cuda_msm_config *c) {
-    if (c->curve == CUZK_BN254)
-        return c->group == CUZK_G1 ? cuzk__msm_folded_bn254_g1 : cuzk__msm_folded_bn254_g2;
-    return c->group == CUZK_G1 ? cuzk__msm_folded_bls12_381_g1 : cuzk__msm_folded_bls12_381_g2;
-}
-
 static int covered(const cuzk__msm_shape *s) {
     const int top = (s->windows - 1) % s->sets;
     return (s->windows - 1) / s->sets * s->period + cuzk__msm_first_bit(s, top) +
@@ -363,7 +357,10 @@ static void choose_fold(cuzk_cuda_msm *m) {
         }
     }
     m->square.lg_fold = best;
-    if (best) (void)cut_fold(m, &m->square);
+    if (best)
+        (void)cut_fold(m, &m->square);
+    else
+        m->square.narrow = 0; /* all rows are looked at */
 }
 
 /* Lists: a bucket of uniform scalars is one list (nearly always: it is not longer than eight
@@ -567,24 +564,18 @@ static cuzk_status sum_buckets(cuzk_cuda_msm *m, size_t digits, const cuzk__msm_
     return m->g->merge(m->dev, m->sums, l->offset, m->all_buckets, err);
 }
 
-/* From the sums of buckets to result. Lists and their index are done with. */
-static cuzk_status reduce_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
+/* The square's points, in place of the index, whose lists are done with. */
+static cuzk_status fold_buckets(cuzk_cuda_msm *m, cuzk_err *err) {
     const cuzk__msm_lists *l = &m->lists;
-    const cuzk__msm_square *s = &m->square;
-    if (s->lg_fold == 0)
-        return m->g->reduce(m->dev, m->sums, l->offset, s->sets, s->lg_high, s->lg_low, m->grid,
-                            m->result, err);
-    CUZK_TRY(cuzk__msm_fold_lists(m->dev, l->offset, s, m->fold_width, m->turned, l->key[0],
-                                  m->chunks, err));
+    CUZK_TRY(cuzk__msm_fold_lists(m->dev, l->offset, &m->square, m->fold_width, m->turned,
+                                  l->key[0], m->chunks, err));
     list_args a = lists_of(m);
     a.points = (const uint4 *)m->sums;
     a.slot = l->key[0];
     a.out = (uint4 *)m->index;
     a.counter = m->dev->counters + CUZK__FOLDED;
     a.count = m->fold_chunks;
-    CUZK_TRY(m->g->accumulate(m->dev, &a, (int)m->blocks, err));
-    return reduce_folded(&m->config)(m->dev, m->sums, m->index, l->offset, s, m->grid, m->result,
-                                     err);
+    return m->g->accumulate(m->dev, &a, (int)m->blocks, err);
 }
 
 cuzk_status cuzk_cuda_msm_run(cuzk_cuda_msm *m, const void *scalars, cuzk_point *out,
@@ -626,7 +617,9 @@ cuzk_status cuzk__cuda_msm_queue(cuzk_cuda_msm *m, const void *scalars, const ui
     CUZK_CUDA(cudaEventRecord(m->events[1], dev->stream));
     CUZK_TRY(sum_buckets(m, n * (size_t)run.windows, turn, err));
     CUZK_CUDA(cudaEventRecord(m->events[2], dev->stream));
-    CUZK_TRY(reduce_buckets(m, err));
+    if (m->square.lg_fold) CUZK_TRY(fold_buckets(m, err));
+    CUZK_TRY(
+        m->g->reduce(dev, m->sums, m->index, m->lists.offset, &m->square, m->grid, m->result, err));
     CUZK_CUDA(
         cudaMemcpyAsync(result, m->result, m->result_bytes, cudaMemcpyDeviceToHost, dev->stream));
     CUZK_CUDA(cudaEventRecord(m->events[3], dev->stream));

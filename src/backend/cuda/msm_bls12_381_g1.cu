@@ -5,6 +5,5 @@ namespace {
 CUZK_GPU_GROUP(bls12_381_g1, cuzk_gpu::coord_fp<cuzk_gpu::bls12_381_fp>)
 } // namespace
 
-typedef cuzk_gpu::msm_group<bls12_381_g1_group, bls12_381_g1_group::E, 256, 2> ops;
-const cuzk__cuda_group_ops cuzk__cuda_bls12_381_g1 = ops::ops();
-cuzk__msm_reduce_folded *const cuzk__msm_folded_bls12_381_g1 = ops::reduce_square;
+const cuzk__cuda_group_ops cuzk__cuda_bls12_381_g1 =
+    cuzk_gpu::msm_group<bls12_381_g1_group, bls12_381_g1_group::E, 256, 2>::ops();

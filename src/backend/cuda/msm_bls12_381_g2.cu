@@ -5,8 +5,6 @@ namespace {
 CUZK_GPU_GROUP(bls12_381_g2, cuzk_gpu::coord_fp2<cuzk_gpu::bls12_381_fp>)
 } // namespace
 
-typedef cuzk_gpu::msm_group<bls12_381_g2_group, cuzk_gpu::coord_fp2_lanes<cuzk_gpu::bls12_381_fp>,
-                            256, 2>
-    ops;
-const cuzk__cuda_group_ops cuzk__cuda_bls12_381_g2 = ops::ops();
-cuzk__msm_reduce_folded *const cuzk__msm_folded_bls12_381_g2 = ops::reduce_square;
+const cuzk__cuda_group_ops cuzk__cuda_bls12_381_g2 =
+    cuzk_gpu::msm_group<bls12_381_g2_group, cuzk_gpu::coord_fp2_lanes<cuzk_gpu::bls12_381_fp>, 256,
+                        2>::ops();

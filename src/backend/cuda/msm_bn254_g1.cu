@@ -5,6 +5,5 @@ namespace {
 CUZK_GPU_GROUP(bn254_g1, cuzk_gpu::coord_fp<cuzk_gpu::bn254_fp>)
 } // namespace
 
-typedef cuzk_gpu::msm_group<bn254_g1_group, bn254_g1_group::E, 256, 3> ops;
-const cuzk__cuda_group_ops cuzk__cuda_bn254_g1 = ops::ops();
-cuzk__msm_reduce_folded *const cuzk__msm_folded_bn254_g1 = ops::reduce_square;
+const cuzk__cuda_group_ops cuzk__cuda_bn254_g1 =
+    cuzk_gpu::msm_group<bn254_g1_group, bn254_g1_group::E, 256, 3>::ops();

@@ -5,7 +5,6 @@ namespace {
 CUZK_GPU_GROUP(bn254_g2, cuzk_gpu::coord_fp2<cuzk_gpu::bn254_fp>)
 } // namespace
 
-typedef cuzk_gpu::msm_group<bn254_g2_group, cuzk_gpu::coord_fp2_lanes<cuzk_gpu::bn254_fp>, 256, 2>
-    ops;
-const cuzk__cuda_group_ops cuzk__cuda_bn254_g2 = ops::ops();
-cuzk__msm_reduce_folded *const cuzk__msm_folded_bn254_g2 = ops::reduce_square;
+const cuzk__cuda_group_ops cuzk__cuda_bn254_g2 =
+    cuzk_gpu::msm_group<bn254_g2_group, cuzk_gpu::coord_fp2_lanes<cuzk_gpu::bn254_fp>, 256,
+                        2>::ops();

@@ -79,16 +79,9 @@ template <class G, class E, int NT, int MINB> struct msm_group {
         return CUZK_OK;
     }
 
-    static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const uint32_t *offset,
-                              uint32_t sets, int lg_high, int lg_low, void *lines, void *result,
-                              cuzk_err *err) {
-        const cuzk__msm_square square = {sets, 0, lg_high, lg_low, 0};
-        return reduce_square(dev, sums, NULL, offset, &square, lines, result, err);
-    }
-
-    static cuzk_status reduce_square(const cuzk_cuda *dev, const void *sums, const void *folded,
-                                     const uint32_t *offset, const cuzk__msm_square *s, void *lines,
-                                     void *result, cuzk_err *err) {
+    static cuzk_status reduce(const cuzk_cuda *dev, const void *sums, const void *folded,
+                              const uint32_t *offset, const cuzk__msm_square *s, void *lines,
+                              void *result, cuzk_err *err) {
         const int bytes = REDUCE_COUNT * (int)sizeof(xyzz), lg_threads = REDUCE_COUNT < 128 ? 6 : 7;
         int held;
         CUZK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, sum_lines<G>, POINT_THREADS,

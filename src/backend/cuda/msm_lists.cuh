@@ -85,14 +85,4 @@ cuzk_status cuzk__msm_fold_lists(const cuzk_cuda *dev, const uint32_t *offset,
                                  const cuzk__msm_square *square, uint32_t width, uint32_t *words,
                                  uint32_t *slot, uint4 *chunks, cuzk_err *err) CUZK_MUST_CHECK;
 
-/* One group's reduce (cuzk__cuda_group_ops) of a folded square, whose points are `folded`. Where
- * too many buckets are empty, it takes the sums of buckets instead, as reduce does. */
-typedef cuzk_status cuzk__msm_reduce_folded(const cuzk_cuda *dev, const void *sums,
-                                            const void *folded, const uint32_t *offset,
-                                            const cuzk__msm_square *square, void *grid,
-                                            void *result, cuzk_err *err);
-extern cuzk__msm_reduce_folded *const cuzk__msm_folded_bn254_g1,
-    *const cuzk__msm_folded_bn254_g2, *const cuzk__msm_folded_bls12_381_g1,
-                                          *const cuzk__msm_folded_bls12_381_g2;
-
 #endif

@@ -57,11 +57,11 @@ __host__ __device__ constexpr size_t tile_bytes(int threads, uint32_t kinds, siz
  * place[k] plus such an offset is where they go. */
 template <int NT>
 __device__ __forceinline__ void take_room(uint32_t *off, uint32_t *place, uint32_t kinds,
-                                          uint32_t *cursor, uint32_t origin, uint32_t *warps) {
+                                          uint32_t *cursor, uint32_t *warps) {
     exclusive_scan<NT>(off, kinds, warps);
     for (uint32_t k = threadIdx.x; k < kinds; k += NT) {
         const uint32_t count = off[k + 1] - off[k];
-        if (count) place[k] = atomicAdd(cursor + k, count) - off[k] - origin;
+        if (count) place[k] = atomicAdd(cursor + k, count) - off[k];
     }
     __syncthreads();
 }
@@ -413,7 +413,7 @@ __global__ __launch_bounds__(NT, THIS_CHIP.threads /
         for (int k = 0; k < ITEMS; k++)
             kind[k] |= claim(off, kind[k]) << 16;
         __syncthreads();
-        take_room<NT>(off, place, lows, a.next + ((size_t)part.bin << a.lg_low), 0, warps);
+        take_room<NT>(off, place, lows, a.next + ((size_t)part.bin << a.lg_low), warps);
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (kind[k] == NOTHING) continue;

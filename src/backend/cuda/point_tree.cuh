@@ -38,6 +38,13 @@ static __device__ __forceinline__ void get_shared_point(P *p, const uint64_t *sh
 template <class E> struct spread_coord { typedef E type; };
 template <class F> struct spread_coord<coord_fp2<F>> { typedef coord_fp2_lanes<F> type; };
 
+template <class F>
+static __device__ __forceinline__ words_of<F> minus(const words_of<F> &a, const words_of<F> &b) {
+    words_of<F> r;
+    sub_mod<F>(r.w, a.w, b.w);
+    return r;
+}
+
 /* A canonical product, by a whole warp. */
 template <class E>
 static __device__ __noinline__ words_of<typename E::F>
@@ -58,11 +65,6 @@ template <class E> struct spread_point {
 
     static __device__ __forceinline__ part mul(const part &a, const part &b) {
         return canonical_product<E>(a, b);
-    }
-    static __device__ __forceinline__ part minus(const part &a, const part &b) {
-        part r;
-        sub_mod<F>(r.w, a.w, b.w);
-        return r;
     }
     static __device__ __forceinline__ bool zero(const part &a) { return words_zero<N>(a.w); }
     static __device__ __forceinline__ void take(bool is, part *to, const part &a) {
@@ -123,11 +125,6 @@ template <class G, int NT, int THREADS> struct point_tree {
         uint64_t *to = place(shared, point, k);
         CUZK_UNROLL for (int i = 0; i < N / 2; i++) to[i * NT] =
             a.w[2 * i] | (uint64_t)a.w[2 * i + 1] << 32;
-    }
-    static __device__ __forceinline__ part minus(const part &a, const part &b) {
-        part r;
-        sub_mod<F>(r.w, a.w, b.w);
-        return r;
     }
     static __device__ __forceinline__ part pick(bool first, const part &a, const part &b) {
         part r;

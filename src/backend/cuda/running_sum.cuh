@@ -36,7 +36,7 @@ struct running_sum {
 template <class G, int NT, class E> struct running_sum<G, NT, E, 2> : spread_point<E> {
     typedef spread_point<E> base;
     typedef typename base::part part;
-    using base::mul, base::minus, base::take, base::zero;
+    using base::mul, base::take, base::zero;
     using base::x, base::y, base::zz, base::zzz;
     static constexpr int COUNT = NT / 2, N = E::N;
 
@@ -50,8 +50,8 @@ template <class G, int NT, class E> struct running_sum<G, NT, E, 2> : spread_poi
         get_planes<N>(r.w, (const uint4 *)point + (2 * k + ((int)threadIdx.x & 1)) * (N / 4), 1);
         return r;
     }
-    /* The end of both additions, given P, R, U and S of point_tree.cuh and the products of both
-     * points' zz and zzz; `other` is what the sum is if it was infinite. */
+    /* The end of both additions where they are the `usual` ones, given P, R, U and S of
+     * point_tree.cuh and the products of both points' zz and zzz. */
     __device__ __forceinline__ void finish(const part &p, const part &r, const part &u,
                                            const part &s, const part &zz2, const part &zzz2,
                                            bool usual) {

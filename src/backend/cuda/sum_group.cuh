@@ -40,21 +40,6 @@ __global__ __launch_bounds__(SUM_THREADS) void sum_list(const typename G::affine
     }
 }
 
-/* Block b: last[b] = the sum of partial[b * count ..). */
-template <class G>
-__global__ __launch_bounds__(SUM_THREADS) void sum_last(const typename G::xyzz *partial,
-                                                        uint32_t count, typename G::xyzz *last) {
-    extern __shared__ uint64_t words[];
-    typedef block_summer<G> block;
-    typename block::running x;
-    partial += (size_t)blockIdx.x * count;
-    for (uint32_t first = 0; first < count; first += block::COUNT) {
-        const uint32_t i = first + (uint32_t)x.number();
-        x.add(&partial[i < count ? i : 0], i < count);
-    }
-    block::finish(words, x, &last[blockIdx.x]);
-}
-
 /* out[i] = a[i] + b[i], a[i] a small multiple of b[i] above 1: never equal or opposite in a group
  * of large prime order. A base outside that group gives wrong points, not wrong accesses. */
 template <class G>
@@ -178,7 +163,7 @@ template <class G> struct sum_group {
         sum_list<G><<<grid, SUM_THREADS, SUM_SHARED, dev->stream>>>((const affine *)points, list,
                                                                     count, (xyzz *)partial);
         CUZK_CUDA_LAUNCHED();
-        sum_last<G><<<CUZK__SUM_LAST, SUM_THREADS, SUM_SHARED, dev->stream>>>(
+        sum_partials<G><<<CUZK__SUM_LAST, SUM_THREADS, SUM_SHARED, dev->stream>>>(
             (const xyzz *)partial, grid / CUZK__SUM_LAST, (xyzz *)last);
         CUZK_CUDA_LAUNCHED();
         return CUZK_OK;
